@@ -1,0 +1,32 @@
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/lapmodes/native/*)
+FILES := $(shell find src -name '*.py')
+
+.PHONY: demo test bench lint clean
+
+demo: $(VENV)/installed-test ## draw the paper's figures 2 and 3 into demo/
+	$(BIN)/python -m lapmodes.demo
+
+test: $(VENV)/installed-test ## run the tests
+	$(BIN)/python -m pytest tests -n 2
+
+bench: $(VENV)/installed-test ## longer checks; real data through LAPMODES_DATA
+	$(BIN)/python -m pytest tests -m slow
+
+lint: $(VENV)/installed-lint ## style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+clean:
+	rm -rf $(VENV) build demo
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+$(VENV)/installed-%: $(BIN)/python $(SOURCES) $(FILES)
+	$(BIN)/python -m pip install --quiet ".[$*]"
+	touch $@

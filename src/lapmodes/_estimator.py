@@ -1,0 +1,404 @@
+"""The estimators: validate, pose, start, solve, store."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from scipy.special import logsumexp
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ._fit import best_walk, walk
+from ._persistence import save_model
+from ._predict import kernel_at_modes, log_densities, map_new
+from ._problem import Problem, pose
+from ._progress import BarProgress, CallableProgress, ContextProgress, ManyProgress, Progress
+from ._records import Array, PathPoint, Solution
+from ._validation import DegenerateWarning, check_parameters, check_sample_weight, unit_rows
+from .solve.points import kernel_values
+
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:  # scikit-learn before 1.9
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Stands in where scikit-learn has no callbacks."""
+
+    def with_callbacks(method: Any) -> Any:
+        """Leave the method as it is."""
+        return method
+
+
+def _has_density(estimator: Any) -> bool:
+    """Whether clusters have a kernel density: not with infinite bandwidth."""
+    if isinstance(estimator.bandwidth, str) or np.isfinite(estimator.bandwidth):
+        return True
+    raise AttributeError("With infinite bandwidth the clusters have no density. Use a finite 'bandwidth'.")
+
+
+class LaplacianKModes(
+    CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
+):
+    """Laplacian K-modes clustering.
+
+    Finds exactly K clusters of any shape, a mode (a point of high density that looks like the data) for
+    each, and soft assignments, by minimising ``lam * tr(Z' L Z) - tr(B' Z)`` over assignments ``Z`` on the
+    probability simplex and modes ``C``, where ``L`` is the Laplacian of a neighbour graph and ``B`` holds
+    the Gaussian kernel between points and modes [1]_.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters.
+    lam : float or 'auto', default='auto'
+        Smoothness of the assignments over the graph; exactly the paper's lambda. 0 is K-modes, for which no
+        graph is built. 'auto' is one over the graph's mean degree.
+    bandwidth : float, 'auto', 'adaptive' or numpy.inf, default='auto'
+        Width of the kernel; exactly the paper's sigma. 'auto' is the mean distance to the 7th neighbour,
+        'adaptive' a width for each point with `n_neighbors` effective neighbours, ``numpy.inf`` is Laplacian
+        K-means, which minimises ``lam * tr(Z' L Z) + sum_nk z_nk |x_n - c_k|^2``.
+    affinity : str or callable, default='auto'
+        Weights of the neighbour graph: 'binary', 'heat' (of width `bandwidth` where that is one finite number
+        for the whole fit, else the median length of an edge),
+        'adaptive' (self-tuning), 'entropic' (perplexity `n_neighbors`), 'precomputed' (a sparse matrix passed
+        as ``fit(X, graph=W)``) or a callable from distances to weights. 'auto' is the given graph if there is
+        one, else 'adaptive'.
+    n_neighbors : int, default=10
+        Neighbours of each point in the graph.
+    metric : {'euclidean', 'cosine'}, default='euclidean'
+        'cosine' scales all rows to unit length first; modes then live among the scaled rows.
+    laplacian : {'unnormalized', 'normalized'}, default='unnormalized'
+        Which Laplacian of the graph.
+    init : str, array or tuple, default='auto'
+        'k-means' (best of 10 runs), 'k-means++', 'random', 'spectral', an array of modes
+        (n_clusters, n_features), or a tuple (modes or None, assignments). 'auto' is 'spectral', or 'k-means'
+        where no graph is built.
+    n_init : int, default=1
+        Number of random starts that are run to the end; the one with the lowest objective is kept.
+    path : int, list of (lam, bandwidth) or None, default=None
+        Homotopy: follow solutions along this path instead of solving at the target at once. An int is that
+        many geometric steps from K-means to (`lam`, `bandwidth`).
+    max_iter : int, default=100
+        Most alternations (of each step of the path).
+    tol : float, default=1e-3
+        The alternation rests when no mode moves by more than `tol` bandwidths. Each assignment step is solved
+        to a certified relative gap of ``min(1e-4, tol)``.
+    n_jobs : int or None, default=None
+        Number of threads. None: as many as OpenMP uses. The result does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed of the starts.
+    verbose : bool, default=False
+        Show progress bars on the terminal.
+    callback : callable or None, default=None
+        Called as ``callback(phase, done, total, info)`` at each step of the work; a true answer ends the
+        phase early.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+        Cluster of largest assignment.
+    assignments_ : ndarray of shape (n_samples, n_clusters)
+        Soft assignments; rows lie on the probability simplex and have exact zeros.
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+        The modes.
+    exemplars_ : ndarray of shape (n_clusters,)
+        Index of the sample nearest to each mode.
+    objective_ : float
+        Value of the objective.
+    gap_ : float
+        Certificate: given the modes, no assignment has an objective below ``objective_ - gap_``.
+    n_iter_ : int
+        Number of alternations.
+    history_ : structured ndarray
+        Objective, gap, movement, steps and seconds of each alternation.
+    lam_, bandwidth_ : float, or ndarray of shape (n_samples,) for adaptive bandwidths
+        The values used.
+    graph_ : CSR matrix of shape (n_samples, n_samples)
+        The affinity, edges multiplied by the square root of the sample weights at both ends.
+    path_ : list of PathPoint
+        The solution of each step of the path; a single one without `path`.
+
+    References
+    ----------
+    .. [1] W. Wang and M. Á. Carreira-Perpiñán, "The Laplacian K-modes algorithm for clustering", 2014.
+
+    Examples
+    --------
+    >>> from lapmodes import LaplacianKModes
+    >>> from lapmodes.datasets import make_spirals
+    >>> X, y = make_spirals(random_state=0)
+    >>> model = LaplacianKModes(n_clusters=5, random_state=0).fit(X)
+    >>> model.cluster_centers_.shape, model.assignments_.shape
+    ((5, 2), (2000, 5))
+    >>> model.predict([[0.0, 0.5]]).shape
+    (1,)
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        lam: float | str = "auto",
+        bandwidth: float | str = "auto",
+        affinity: str | Callable[[Array], Array] = "auto",
+        n_neighbors: int = 10,
+        metric: str = "euclidean",
+        laplacian: str = "unnormalized",
+        init: Any = "auto",
+        n_init: int = 1,
+        path: Any = None,
+        max_iter: int = 100,
+        tol: float = 1e-3,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: bool = False,
+        callback: Callable[[str, int, int | None, str], Any] | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.lam = lam
+        self.bandwidth = bandwidth
+        self.affinity = affinity
+        self.n_neighbors = n_neighbors
+        self.metric = metric
+        self.laplacian = laplacian
+        self.init = init
+        self.n_init = n_init
+        self.path = path
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.callback = callback
+
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any = None, *, graph: Any = None, sample_weight: Any = None) -> LaplacianKModes:
+        """Cluster the rows of X.
+
+        Parameters
+        ----------
+        X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
+            The points; float32 is worked on in float32.
+        y : ignored
+        graph : sparse matrix of shape (n_samples, n_samples), optional
+            A symmetric non-negative affinity to use in place of a neighbour graph.
+        sample_weight : array-like of shape (n_samples,), optional
+            A point of weight 2 pulls twice as hard; one of weight 0 has no influence.
+
+        Returns
+        -------
+        self
+        """
+        with self._progress() as progress:
+            problem = self._pose(X, graph, sample_weight, progress)
+            self._store(problem, best_walk(self, problem, progress))
+        return self
+
+    def _walk(self, X: Any, graph: Any, sample_weight: Any) -> Iterator[PathPoint]:
+        """The steps of the path from one start, as they are solved."""
+        with self._progress() as progress:
+            problem = self._pose(X, graph, sample_weight, progress)
+            yield from walk(self, problem, check_random_state(self.random_state), progress)
+
+    def _pose(self, X: Any, graph: Any, sample_weight: Any, progress: Progress) -> Problem:
+        check_parameters(self)
+        X = self._validate(X, reset=True)
+        if X.shape[0] < self.n_clusters:
+            raise ValueError(
+                f"n_samples={X.shape[0]} should be >= n_clusters={self.n_clusters}. Ask for fewer clusters."
+            )
+        weight = check_sample_weight(sample_weight, X.shape[0], X.dtype)
+        return pose(self, X, graph, weight, progress)
+
+    def _validate(self, X: Any, reset: bool) -> Any:
+        X = validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            order="C",
+            ensure_min_samples=2 if reset else 1,
+        )
+        return unit_rows(X) if self.metric == "cosine" else X
+
+    @contextmanager
+    def _progress(self) -> Iterator[Progress]:
+        watchers: list[Progress] = []
+        if self.verbose:
+            watchers.append(BarProgress())
+        if self.callback is not None:
+            watchers.append(CallableProgress(self.callback))
+        if not getattr(self, "_skl_callbacks", None):
+            yield ManyProgress(watchers)
+            return
+        context = self._init_callback_context(max_subtasks=None)
+        context.call_on_fit_task_begin(estimator=self)
+        yield ManyProgress([*watchers, ContextProgress(self, context)])
+        context.call_on_fit_task_end(estimator=self)
+
+    def _store(self, problem: Problem, path: list[PathPoint]) -> None:
+        solution = path[-1].solution
+        self.assignments_ = solution.Z
+        self.labels_ = solution.labels
+        self.cluster_centers_ = solution.C
+        self.exemplars_ = kernel_values(problem.points, solution.C, 1.0, squared=True).argmax(axis=0)
+        self.objective_ = solution.objective
+        self.gap_ = solution.gap
+        self.n_iter_ = solution.n_iter
+        self.history_ = solution.history
+        self.lam_ = path[-1].lam
+        self.bandwidth_ = path[-1].bandwidth
+        self.graph_ = problem.graph.affinity
+        self.path_ = path
+        self.sample_weight_ = problem.sample_weight
+        self._fit_X = problem.points.X
+        self._affinity = problem.affinity
+        self._index = None
+        self._n_features_out = self.n_clusters
+        warn_of_trouble(solution, self.max_iter)
+
+    def fit_predict(self, X: Any, y: Any = None, **fit_params: Any) -> Array:
+        """Cluster the rows of X and return `labels_`."""
+        labels: Array = self.fit(X, y, **fit_params).labels_
+        return labels
+
+    def predict(self, X: Any, *, graph: Any = None) -> Array:
+        """Cluster of largest assignment for new points.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_queries, n_features)
+            New points.
+        graph : sparse matrix of shape (n_queries, n_samples), optional
+            As in :meth:`predict_proba`.
+
+        Returns
+        -------
+        ndarray of shape (n_queries,)
+        """
+        return self.predict_proba(X, graph=graph).argmax(axis=1).astype(np.int32)
+
+    def predict_proba(self, X: Any, *, graph: Any = None) -> Array:
+        """Soft assignments of new points: the paper's closed-form out-of-sample mapping.
+
+        Each is the projection onto the simplex of the neighbours' mean assignment plus the kernel at the
+        modes. The neighbours are directed (new point to training points) while training uses a
+        symmetric graph, so training points need not get exactly their `assignments_`.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_queries, n_features)
+            New points; they are worked on in chunks.
+        graph : sparse matrix of shape (n_queries, n_samples), optional
+            Affinities from the new points to the training points; needed, and only allowed, where the
+            model was fitted on a given graph.
+
+        Returns
+        -------
+        ndarray of shape (n_queries, n_clusters)
+        """
+        check_is_fitted(self)
+        return map_new(self, self._validate(X, reset=False), graph)
+
+    def transform(self, X: Any) -> Array:
+        """Kernel values between new points and the modes; distances to them for infinite bandwidth.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_queries, n_features)
+            New points.
+
+        Returns
+        -------
+        ndarray of shape (n_queries, n_clusters)
+        """
+        check_is_fitted(self)
+        return kernel_at_modes(self, self._validate(X, reset=False))
+
+    @available_if(_has_density)  # type: ignore[untyped-decorator]
+    def density(self, X: Any, *, log: bool = False) -> Array:
+        """Kernel density of each cluster at new points.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_queries, n_features)
+            New points. Exact sums over all training points: time grows with n_queries times n_samples.
+        log : bool, default=False
+            Return logarithms, which do not overflow in high dimension.
+
+        Returns
+        -------
+        ndarray of shape (n_queries, n_clusters)
+        """
+        check_is_fitted(self)
+        densities, _ = log_densities(self, self._validate(X, reset=False))
+        return densities if log else np.exp(densities)
+
+    @available_if(_has_density)  # type: ignore[untyped-decorator]
+    def score_samples(self, X: Any) -> Array:
+        """Log of the mixture of the cluster densities at new points.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_queries, n_features)
+            New points.
+
+        Returns
+        -------
+        ndarray of shape (n_queries,)
+        """
+        check_is_fitted(self)
+        densities, log_weight = log_densities(self, self._validate(X, reset=False))
+        return np.asarray(logsumexp(densities + log_weight, axis=1))
+
+    def save(self, file: str | os.PathLike[str]) -> None:
+        """Write the fitted model to one `.npz` file, without pickle; :func:`lapmodes.load` reads it.
+
+        Parameters
+        ----------
+        file : path
+            Written whole or not at all.
+        """
+        check_is_fitted(self)
+        save_model(self, file)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def warn_of_trouble(solution: Solution, max_iter: int) -> None:
+    """Name what went wrong, why, and what to do."""
+    if not solution.converged:
+        warnings.warn(
+            f"The alternation did not rest within {max_iter} iterations (last movement "
+            f"{solution.history['moved'][-1]:.2e}). Raise 'max_iter' or 'tol'.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+    if solution.empty:
+        warnings.warn(
+            f"Clusters {solution.empty} ended without any point: 'lam' is too large for their modes to hold "
+            "their neighbourhood, two modes started in one cluster, or there are too few distinct points. Use a "
+            "smaller 'lam', another 'init', or fewer clusters.",
+            DegenerateWarning,
+            stacklevel=4,
+        )
+    if solution.unlit.any():
+        warnings.warn(
+            f"{solution.unlit.sum()} points lie in parts of the graph that no mode's kernel reaches; they went to the "
+            "cluster of the nearest point elsewhere. Use more 'n_neighbors' or a larger 'bandwidth' to connect them.",
+            DegenerateWarning,
+            stacklevel=4,
+        )

@@ -1,0 +1,101 @@
+"""From a posed problem to solutions: make a start, walk along the path, keep the best of several."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ._problem import Problem
+from ._progress import Progress
+from ._records import PathPoint, Solution
+from ._validation import check_init
+from .graph.neighbors import NeighborIndex
+from .solve.alternate import Settings
+from .solve.homotopy import follow
+from .solve.schedule import geometric_steps
+from .solve.start import KMEANS_RESTARTS, make_start
+
+GAP = 1e-4
+"""Relative gap to which the assignment steps are solved, unless `tol` asks for less."""
+
+
+def best_walk(estimator: Any, problem: Problem, progress: Progress) -> list[PathPoint]:
+    """Run every start to its end and keep the path with the lowest objective."""
+    from sklearn.utils import check_random_state
+
+    rng = check_random_state(estimator.random_state)
+    walks = (list(walk(estimator, problem, rng, progress)) for _ in range(n_starts(estimator, problem)))
+    return min(walks, key=lambda points: points[-1].solution.objective)
+
+
+def walk(
+    estimator: Any, problem: Problem, rng: np.random.RandomState, progress: Progress
+) -> Iterator[PathPoint]:
+    """One start, then one solution for each step of the path."""
+    points = problem.points
+    init = check_init(
+        type(estimator).__name__, chosen_init(estimator, problem), points.n, points.d, estimator.n_clusters
+    )
+    with progress.phase("start", KMEANS_RESTARTS if isinstance(init, str) and init == "k-means" else None) as step:
+        start = make_start(
+            points, problem.graph, init, estimator.n_clusters, rng, sample_weight=problem.sample_weight, step=step
+        )
+    settings = Settings(estimator.tol, min(GAP, estimator.tol) or GAP, estimator.max_iter)
+    with progress.phase("alternate") as step:
+        steps = path_steps(estimator, problem)
+        for found in follow(
+            points, problem.graph, start, steps, settings, sample_weight=problem.sample_weight, step=step
+        ):
+            yield replace(found, solution=light_up(problem, found.solution))
+
+
+def light_up(problem: Problem, solution: Solution) -> Solution:
+    """Give each unlit component, whole, the assignment of the lit point nearest to it.
+
+    The objective is the same for any constant assignment there (up to what the certificate resolves); this one is
+    the limit of a faint edge across the gap.
+    """
+    dark = solution.unlit
+    if not dark.any():
+        return solution
+    points, component = problem.points, problem.graph.component
+    lit = np.flatnonzero(~dark)
+    near = NeighborIndex(points.X[lit], points.threads).query(points.X[dark], 1)
+    order = np.lexsort((near.distances[:, 0], component[dark]))
+    parts, first = np.unique(component[dark][order], return_index=True)
+    source = np.zeros(problem.graph.n_components, dtype=np.intp)
+    source[parts] = lit[near.indices[order[first], 0]]
+    Z = solution.Z.copy()
+    Z[dark] = Z[source[component[dark]]]
+    return replace(solution, Z=Z)
+
+
+def chosen_init(estimator: Any, problem: Problem) -> Any:
+    """'auto' is spectral where there is a graph to see, K-means elsewhere."""
+    if isinstance(estimator.init, str) and estimator.init == "auto":
+        return "spectral" if problem.graph.affinity.nnz and estimator.n_clusters > 1 else "k-means"
+    return estimator.init
+
+
+def n_starts(estimator: Any, problem: Problem) -> int:
+    """Given starts are run once."""
+    return int(estimator.n_init) if isinstance(estimator.init, str) else 1
+
+
+def path_steps(estimator: Any, problem: Problem) -> list[tuple[float, Any]]:
+    """The (lam, bandwidth) to walk through; names stand for the resolved target."""
+    path = estimator.path
+    if path is None:
+        return [(problem.lam, problem.bandwidth)]
+    if isinstance(path, int):
+        return geometric_steps(path, problem.lam, problem.bandwidth, problem.points.spread())
+    return [
+        (
+            problem.lam if isinstance(lam, str) else float(lam),
+            problem.bandwidth if isinstance(width, str) else float(width),
+        )
+        for lam, width in path
+    ]

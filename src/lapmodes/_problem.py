@@ -1,0 +1,123 @@
+"""From an estimator's parameters and X to a posed problem: points, graph, lam and bandwidth as numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ._progress import Progress
+from ._records import Array, Graph, Neighbors
+from ._threads import effective_threads
+from ._validation import check_graph
+from .graph.affinity import (
+    ENTROPIC_REACH,
+    Affinity,
+    effective_neighbors,
+    make_affinity,
+    neighbors_needed,
+    symmetric_weights,
+)
+from .graph.bandwidth import LOCAL_NEIGHBOR, edge_scale, entropic_bandwidth, mean_scale
+from .graph.laplacian import build_graph, empty_graph
+from .graph.neighbors import NeighborIndex
+from .solve.points import Points, as_points
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Everything the solver needs but a start."""
+
+    points: Points
+    graph: Graph
+    affinity: Affinity | None
+    """The rule behind the graph, for new points; None for a given graph or none."""
+    lam: float
+    bandwidth: Any
+    sample_weight: Array | None
+
+
+def pose(estimator: Any, X: Any, graph: Any, sample_weight: Array | None, progress: Progress) -> Problem:
+    """Search neighbours once, then build the graph and resolve what is 'auto'."""
+    threads = effective_threads(estimator.n_jobs)
+    points = as_points(X, threads)
+    kind = graph_kind(estimator, graph)
+    neighbors = _neighbors(estimator, X, kind, threads, progress)
+    bandwidth = resolve_bandwidth(estimator.bandwidth, estimator.n_neighbors, neighbors, threads)
+    affinity, built = None, empty_graph(points.n, points.dtype)
+    if kind == "precomputed":
+        W = check_graph(graph, points.n, points.dtype)
+        built = build_graph(W, estimator.laplacian, sample_weight)
+    elif kind is not None:
+        assert neighbors is not None
+        width = _heat_width(estimator, bandwidth, neighbors)
+        affinity = make_affinity(kind, estimator.n_neighbors, neighbors, width)
+        built = build_graph(symmetric_weights(affinity, neighbors), estimator.laplacian, sample_weight)
+    lam = auto_lam(built, points, bandwidth) if isinstance(estimator.lam, str) else float(estimator.lam)
+    return Problem(points, built, affinity, lam, bandwidth, sample_weight)
+
+
+def graph_kind(estimator: Any, graph: Any) -> Any:
+    """The affinity to build, 'precomputed', or None where no graph is needed."""
+    kind = estimator.affinity
+    if graph is not None and kind not in ("auto", "precomputed"):
+        raise ValueError(
+            f"A 'graph' was given to fit, but 'affinity' is {kind!r}. Leave 'graph' out or use affinity='precomputed'."
+        )
+    if kind == "precomputed" and graph is None:
+        raise ValueError("affinity='precomputed' needs the graph: call fit(X, graph=W).")
+    if graph is not None:
+        return "precomputed"
+    if estimator.lam == 0 and estimator.init != "spectral":
+        return None
+    return "adaptive" if kind == "auto" else kind
+
+
+def resolve_bandwidth(bandwidth: Any, n_neighbors: int, neighbors: Neighbors | None, threads: int) -> Any:
+    """The kernel width as a float, or an array with one a point."""
+    if not isinstance(bandwidth, str):
+        return float(bandwidth)
+    assert neighbors is not None
+    if bandwidth == "auto":
+        return mean_scale(neighbors)
+    wide = neighbors.first(ENTROPIC_REACH * n_neighbors)
+    return entropic_bandwidth(wide, effective_neighbors(n_neighbors, wide), threads)
+
+
+def auto_lam(graph: Graph, points: Points, bandwidth: Any) -> float:
+    """1 / (mean degree): the pull of a point's neighbours then weighs as much as a mode next to it.
+
+    With infinite bandwidth the fidelity is a squared distance, and so is the unit of lam.
+    """
+    mean = float(graph.diagonal.mean(dtype=np.float64))
+    unit = points.spread() ** 2 if np.isinf(bandwidth).all() else 1.0
+    return unit / mean if mean > 0 else 0.0
+
+
+def search_reach(n_neighbors: int, kind: Any, bandwidth: Any) -> int:
+    """How many neighbours the graph and the bandwidth need."""
+    reach = 0
+    if kind not in (None, "precomputed"):
+        reach = neighbors_needed(kind, n_neighbors)
+    if isinstance(bandwidth, str):
+        reach = max(reach, ENTROPIC_REACH * n_neighbors if bandwidth == "adaptive" else LOCAL_NEIGHBOR)
+    return reach
+
+
+def _neighbors(estimator: Any, X: Any, kind: Any, threads: int, progress: Progress) -> Neighbors | None:
+    reach = min(search_reach(estimator.n_neighbors, kind, estimator.bandwidth), X.shape[0] - 1)
+    if reach == 0:
+        return None
+    with progress.phase("neighbours", X.shape[0]) as step:
+        return NeighborIndex(X, threads).query_self(reach, step)
+
+
+def _heat_width(estimator: Any, bandwidth: Any, neighbors: Neighbors) -> float:
+    """Width of the heat kernel: the kde's where that is one finite number for the whole fit, as in the paper.
+
+    Elsewhere (a path, adaptive or infinite bandwidth) the median length of the graph's edges.
+    """
+    if estimator.path is None and np.ndim(bandwidth) == 0 and np.isfinite(bandwidth):
+        return float(bandwidth)
+    return edge_scale(neighbors.first(estimator.n_neighbors))

@@ -1,0 +1,116 @@
+"""Progress of long work: one interface, shown as a bar, handed to a callable or to scikit-learn callbacks."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TextIO
+
+Step = Callable[..., bool]
+"""step(n=1, info="") advances the running phase; True asks it to stop early."""
+
+
+def no_step(n: int = 1, info: str = "") -> bool:
+    """A step that nobody watches."""
+    return False
+
+
+class Progress:
+    """Silent progress; subclasses show it."""
+
+    @contextmanager
+    def phase(self, name: str, total: int | None = None) -> Iterator[Step]:
+        """Run a phase of `total` steps (None: not known)."""
+        yield no_step
+
+
+class BarProgress(Progress):
+    """A line on the terminal for each phase, redrawn at most ten times a second."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = stream if stream is not None else sys.stderr
+
+    @contextmanager
+    def phase(self, name: str, total: int | None = None) -> Iterator[Step]:
+        """Draw `name` with a bar, the count, and what the phase has to say."""
+        began = drawn = time.perf_counter()
+        done, last = 0, ""
+
+        def draw(end: str) -> None:
+            share = f"{done}" if total is None else f"[{'#' * (20 * done // max(total, 1)):<20}] {done}/{total}"
+            line = f"\r{name:<12} {share}  {last}  {time.perf_counter() - began:.1f} s"
+            self._stream.write(f"{line:<100}{end}")
+            self._stream.flush()
+
+        def step(n: int = 1, info: str = "") -> bool:
+            nonlocal done, drawn, last
+            done, last = done + n, info
+            now = time.perf_counter()
+            if now - drawn > 0.1:
+                drawn = now
+                draw("")
+            return False
+
+        try:
+            yield step
+        finally:
+            draw("\n")
+
+
+class CallableProgress(Progress):
+    """Calls `callback(phase, done, total, info)` at each step; a true answer stops the phase."""
+
+    def __init__(self, callback: Callable[[str, int, int | None, str], Any]) -> None:
+        self._callback = callback
+
+    @contextmanager
+    def phase(self, name: str, total: int | None = None) -> Iterator[Step]:
+        """Hand each step to the callable."""
+        done = 0
+
+        def step(n: int = 1, info: str = "") -> bool:
+            nonlocal done
+            done += n
+            return bool(self._callback(name, done, total, info))
+
+        yield step
+
+
+class ContextProgress(Progress):
+    """Hands phases and steps to a scikit-learn callback context (scikit-learn 1.9 and later)."""
+
+    def __init__(self, estimator: Any, context: Any) -> None:
+        self._estimator = estimator
+        self._context = context
+
+    @contextmanager
+    def phase(self, name: str, total: int | None = None) -> Iterator[Step]:
+        """A subtask of the fit, with a subtask for each step."""
+        context = self._context.subcontext(task_name=name, max_subtasks=None)
+        context.call_on_fit_task_begin(estimator=self._estimator)
+
+        def step(n: int = 1, info: str = "") -> bool:
+            inner = context.subcontext(task_name="step")
+            inner.call_on_fit_task_begin(estimator=self._estimator)
+            return bool(inner.call_on_fit_task_end(estimator=self._estimator))
+
+        yield step
+        context.call_on_fit_task_end(estimator=self._estimator)
+
+
+class ManyProgress(Progress):
+    """Several watchers of the same work; any of them may stop a phase."""
+
+    def __init__(self, watchers: list[Progress]) -> None:
+        self._watchers = watchers
+
+    @contextmanager
+    def phase(self, name: str, total: int | None = None) -> Iterator[Step]:
+        """Run the phase under all watchers."""
+        from contextlib import ExitStack
+
+        with ExitStack() as stack:
+            steps = [stack.enter_context(watcher.phase(name, total)) for watcher in self._watchers]
+            yield lambda n=1, info="": any([step(n, info) for step in steps])

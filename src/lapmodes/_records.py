@@ -1,0 +1,158 @@
+"""The frozen records that travel through the library, in the order in which they arise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Neighbors:
+    """The nearest neighbours of each row, nearest first; a point is never its own neighbour."""
+
+    indices: Array
+    distances: Array
+
+    def first(self, k: int) -> Neighbors:
+        """The k nearest only."""
+        return Neighbors(self.indices[:, :k], self.distances[:, :k])
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A symmetric affinity W and its Laplacian L = diag(diagonal) - W."""
+
+    affinity: Any
+    """CSR matrix W (N, N), no self-loops."""
+    weights: Any
+    """What L has off its diagonal: W, or D^-1/2 W D^-1/2 for the normalised Laplacian."""
+    diagonal: Array
+    """Diagonal of L: the degrees, or 1 (0 for isolated points) for the normalised Laplacian."""
+    degrees: Array
+    """Row sums of W."""
+    component: Array
+    """Connected component of each point, numbered from 0."""
+
+    @property
+    def n_components(self) -> int:
+        """Number of connected components (an isolated point is one)."""
+        return int(self.component.max()) + 1
+
+    @property
+    def laplacian(self) -> Any:
+        """L as a sparse matrix."""
+        from scipy.sparse import diags_array
+
+        return (diags_array(self.diagonal) - self.weights).tocsr()
+
+    @cached_property
+    def arrays(self) -> tuple[Array, Array, Array, Array]:
+        """(indptr, indices, weights, diagonal) as the native kernels take them."""
+        W = self.weights
+        return (
+            W.indptr.astype(np.int64, copy=False),
+            W.indices.astype(np.int32, copy=False),
+            W.data,
+            self.diagonal,
+        )
+
+    def astype(self, dtype: Any) -> Graph:
+        """The same graph in another precision."""
+        if self.weights.dtype == dtype:
+            return self
+        return replace(self, weights=self.weights.astype(dtype), diagonal=self.diagonal.astype(dtype))
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where the alternation begins: modes C (K, D) and assignments Z (N, K)."""
+
+    C: Array
+    Z: Array
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Energy of an assignment and a proven bound on its distance to the optimum."""
+
+    energy: float
+    gap: float
+
+
+@dataclass(frozen=True)
+class Assignments:
+    """Result of a Z-step."""
+
+    Z: Array
+    energy: float
+    gap: float
+    """E(Z) - min E is at most this."""
+    n_iter: int
+    converged: bool
+
+
+@dataclass(frozen=True)
+class Modes:
+    """Result of a C-step."""
+
+    C: Array
+    n_iter: int
+    moved: float
+    """Largest distance that a mode moved."""
+    empty: tuple[int, ...]
+    """Clusters without any mass, whose modes were left where they were."""
+
+
+HISTORY = np.dtype(
+    [
+        ("objective", np.float64),
+        ("gap", np.float64),
+        ("moved", np.float64),
+        ("mode_steps", np.int64),
+        ("assignment_steps", np.int64),
+        ("mode_seconds", np.float64),
+        ("assignment_seconds", np.float64),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A fixed point of the alternation at one (lam, bandwidth)."""
+
+    C: Array
+    Z: Array
+    objective: float
+    gap: float
+    n_iter: int
+    converged: bool
+    history: Array
+    """One row an iteration, of dtype HISTORY."""
+    unlit: Array
+    """Mask of the points in parts of the graph that no mode's kernel reaches; they follow their nearest lit point."""
+
+    @property
+    def empty(self) -> list[int]:
+        """Clusters that ended without any point."""
+        counts = np.bincount(self.labels, minlength=self.Z.shape[1])
+        return [int(k) for k in np.flatnonzero(counts == 0)]
+
+    @property
+    def labels(self) -> Array:
+        """Cluster of largest assignment for each point."""
+        return self.Z.argmax(axis=1).astype(np.int32)
+
+
+@dataclass(frozen=True)
+class PathPoint:
+    """One step of a homotopy."""
+
+    lam: float
+    bandwidth: Any
+    solution: Solution

@@ -1,0 +1,174 @@
+"""Checks of parameters and inputs, in one wording: what is wrong, what was expected, what came, what to do."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from ._records import Array
+from .graph.affinity import KINDS
+
+INITS = ("auto", "k-means", "k-means++", "random", "spectral")
+
+
+class DegenerateWarning(UserWarning):
+    """The result is valid but not what was asked for: a cluster died, or part of the data was out of reach."""
+
+
+def parameter_error(owner: str, name: str, expected: str, got: Any) -> ValueError:
+    """The error for a parameter that is not what it must be."""
+    shown = repr(got)
+    shown = shown if len(shown) <= 80 else f"{type(got).__name__} of shape {np.shape(got)}"
+    return ValueError(f"The {name!r} parameter of {owner} must be {expected}. Got {shown} instead.")
+
+
+def check_parameters(estimator: Any) -> None:
+    """Check every constructor parameter of an estimator."""
+    owner = type(estimator).__name__
+
+    def need(ok: bool, name: str, expected: str) -> None:
+        if not ok:
+            raise parameter_error(owner, name, expected, getattr(estimator, name))
+
+    need(_is_int(estimator.n_clusters, 1), "n_clusters", "an int of at least 1")
+    need(_is_auto(estimator.lam) or _is_real(estimator.lam, 0), "lam", "a float of at least 0 or 'auto'")
+    need(is_bandwidth(estimator.bandwidth), "bandwidth", "a float above 0, numpy.inf, 'auto' or 'adaptive'")
+    need(
+        callable(estimator.affinity) or estimator.affinity in ("auto", "precomputed", *KINDS),
+        "affinity",
+        f"a callable or one of {', '.join(map(repr, ('auto', *KINDS, 'precomputed')))}",
+    )
+    need(_is_int(estimator.n_neighbors, 1), "n_neighbors", "an int of at least 1")
+    need(estimator.metric in ("euclidean", "cosine"), "metric", "'euclidean' or 'cosine'")
+    need(
+        estimator.laplacian in ("unnormalized", "normalized"), "laplacian", "'unnormalized' or 'normalized'"
+    )
+    need(
+        not isinstance(estimator.init, str) or estimator.init in INITS,
+        "init",
+        f"one of {', '.join(map(repr, INITS))}, an array of modes or a tuple (modes, assignments)",
+    )
+    need(_is_int(estimator.n_init, 1), "n_init", "an int of at least 1")
+    need(_is_int(estimator.max_iter, 1), "max_iter", "an int of at least 1")
+    need(_is_real(estimator.tol, 0) and np.isfinite(estimator.tol), "tol", "a finite float of at least 0")
+    need(
+        estimator.n_jobs is None or (_is_int(estimator.n_jobs, None) and estimator.n_jobs != 0),
+        "n_jobs",
+        "None or an int other than 0",
+    )
+    check_path(owner, estimator.path)
+    need(estimator.callback is None or callable(estimator.callback), "callback", "None or a callable")
+
+
+def check_path(owner: str, path: Any) -> None:
+    """None, a number of steps, or pairs (lam, bandwidth)."""
+    if path is None or _is_int(path, 2):
+        return
+    expected = "None, an int of at least 2, or a non-empty list of pairs (lam, bandwidth)"
+    if not isinstance(path, (list, tuple, np.ndarray)) or len(path) == 0:
+        raise parameter_error(owner, "path", expected, path)
+    for pair in path:
+        if np.ndim(pair) != 1 or len(pair) != 2:
+            raise parameter_error(owner, "path", expected, path)
+        lam, bandwidth = pair
+        if not ((_is_auto(lam) or _is_real(lam, 0)) and is_bandwidth(bandwidth)):
+            raise parameter_error(owner, "path", expected, path)
+
+
+def is_bandwidth(value: Any) -> bool:
+    """Whether this is a bandwidth the estimators take."""
+    return (isinstance(value, str) and value in ("auto", "adaptive")) or (_is_real(value, 0) and value > 0)
+
+
+def _is_auto(value: Any) -> bool:
+    return isinstance(value, str) and value == "auto"
+
+
+def _is_int(value: Any, low: int | None) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool) and (low is None or int(value) >= low)
+
+
+def _is_real(value: Any, low: float) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and float(value) >= low
+
+
+def check_sample_weight(sample_weight: Any, n: int, dtype: Any) -> Array | None:
+    """Finite, non-negative weights with a positive sum; None stays None."""
+    if sample_weight is None:
+        return None
+    if isinstance(sample_weight, Real):
+        sample_weight = np.full(n, sample_weight)
+    weight = np.asarray(sample_weight, dtype=dtype)
+    if weight.shape != (n,):
+        raise ValueError(f"'sample_weight' must have one entry a sample, shape ({n},). Got {weight.shape} instead.")
+    if not np.isfinite(weight).all() or (weight < 0).any():
+        raise ValueError("'sample_weight' must be finite and non-negative. Drop or repair the offending samples.")
+    if not weight.any():
+        raise ValueError("'sample_weight' must have a positive sum. Got only zeros.")
+    return weight
+
+
+def check_graph(graph: Any, n: int, dtype: Any) -> Any:
+    """A symmetric, non-negative, finite sparse affinity of shape (n, n)."""
+    if not issparse(graph):
+        raise TypeError(
+            f"'graph' must be a scipy.sparse matrix of affinities. Got {type(graph).__name__} instead; "
+            "convert with scipy.sparse.csr_array(graph)."
+        )
+    if graph.shape != (n, n):
+        raise ValueError(f"'graph' must have shape ({n}, {n}), one row a sample. Got {graph.shape} instead.")
+    W = csr_array(graph, dtype=dtype)
+    W.sum_duplicates()
+    if not np.isfinite(W.data).all():
+        raise ValueError("'graph' must have finite weights. Got NaN or infinity.")
+    if (W.data < 0).any():
+        raise ValueError("'graph' must have non-negative weights. Got negative ones; clip or rescale them.")
+    asymmetry = abs(W - W.T)
+    if asymmetry.nnz and asymmetry.max() > 1e-6 * W.data.max():
+        raise ValueError("'graph' must be symmetric. Use graph.maximum(graph.T) or (graph + graph.T) / 2.")
+    return W
+
+
+def unit_rows(X: Any) -> Any:
+    """Rows scaled to unit length."""
+    from sklearn.preprocessing import normalize
+
+    lengths = np.sqrt(X.multiply(X).sum(axis=1)) if issparse(X) else np.linalg.norm(X, axis=1)
+    if not np.all(lengths > 0):
+        raise ValueError(
+            f"metric='cosine' needs rows of positive length. Row {int(np.argmin(lengths))} is zero; "
+            "drop such rows or use metric='euclidean'."
+        )
+    return normalize(X)
+
+
+def check_init(owner: str, init: Any, n: int, d: int, K: int) -> Any:
+    """Given starts must have fitting shapes, finite modes and assignments on the simplex."""
+    if isinstance(init, str):
+        return init
+    if isinstance(init, tuple):
+        if len(init) != 2:
+            raise parameter_error(owner, "init", "a tuple (modes, assignments)", init)
+        modes, Z = init
+        Z = np.asarray(Z, dtype=np.float64)
+        if Z.shape != (n, K):
+            raise ValueError(f"The assignments in 'init' must have shape ({n}, {K}). Got {Z.shape} instead.")
+        if not (np.isfinite(Z).all() and (Z >= 0).all() and np.allclose(Z.sum(axis=1), 1, atol=1e-4)):
+            raise ValueError("The assignments in 'init' must be non-negative with rows that sum to 1.")
+        return (None if modes is None else _check_modes(modes, d, K), Z)
+    return _check_modes(init, d, K)
+
+
+def _check_modes(modes: Any, d: int, K: int) -> Array:
+    try:
+        C = np.asarray(modes, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"The modes in 'init' must be an array of numbers of shape ({K}, {d}).") from error
+    if C.shape != (K, d):
+        raise ValueError(f"The modes in 'init' must have shape (n_clusters, n_features) = ({K}, {d}). Got {C.shape} instead.")
+    if not np.isfinite(C).all():
+        raise ValueError("The modes in 'init' must be finite. Got NaN or infinity.")
+    return C

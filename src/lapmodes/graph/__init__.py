@@ -1,0 +1,1 @@
+"""From points to a graph: neighbours, affinities, bandwidths, Laplacian."""

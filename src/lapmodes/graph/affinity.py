@@ -1,0 +1,113 @@
+"""From neighbours to a symmetric affinity W, and the same rule for new points."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from .. import _native
+from .._records import Array, Neighbors
+from .bandwidth import LOCAL_NEIGHBOR, entropic_bandwidth, local_scale
+
+KINDS = ("binary", "heat", "adaptive", "entropic")
+ENTROPIC_REACH = 3
+"""Entropic affinities spread over this many times the perplexity, as in t-SNE."""
+
+
+@dataclass(frozen=True)
+class Affinity:
+    """How weights follow from distances; made for the training points, kept for new ones."""
+
+    kind: str | Callable[[Array], Array]
+    n_neighbors: int
+    width: float = 1.0
+    """Width of the heat kernel."""
+    scale: Array | None = None
+    """Local scale of each training point, for the adaptive kind."""
+
+    @property
+    def reach(self) -> int:
+        """How many neighbours have to be searched for."""
+        return neighbors_needed(self.kind, self.n_neighbors)
+
+    def weigh(self, neighbors: Neighbors) -> tuple[Array, Array]:
+        """(indices, weights), each (M, k), from the points to their training neighbours."""
+        near = neighbors.first(self.n_neighbors)
+        d = near.distances
+        if callable(self.kind):
+            return near.indices, _checked(self.kind(d), d)
+        if self.kind == "binary":
+            return near.indices, np.ones_like(d)
+        if self.kind == "heat":
+            return near.indices, np.exp(-0.5 * np.square(d / d.dtype.type(self.width)))
+        if self.kind == "adaptive":
+            own = local_scale(neighbors)
+            assert self.scale is not None
+            return near.indices, np.exp(-d * d / (own[:, None] * self.scale[near.indices]))
+        wide = neighbors.first(ENTROPIC_REACH * self.n_neighbors)
+        return wide.indices, entropic_weights(wide, effective_neighbors(self.n_neighbors, wide))
+
+
+def neighbors_needed(kind: Any, n_neighbors: int) -> int:
+    """Neighbours to search for so that this affinity can be computed."""
+    if kind == "entropic":
+        return ENTROPIC_REACH * n_neighbors
+    return max(n_neighbors, LOCAL_NEIGHBOR)
+
+
+def effective_neighbors(n_neighbors: int, neighbors: Neighbors) -> float:
+    """The perplexity asked for, kept well below the number of neighbours there are."""
+    return max(1.0, min(float(n_neighbors), neighbors.distances.shape[1] / 1.5))
+
+
+def entropic_weights(neighbors: Neighbors, perplexity: float) -> Array:
+    """Rows of probabilities over the neighbours with the given perplexity."""
+    sigma = entropic_bandwidth(neighbors, perplexity, _native.max_threads()).astype(np.float64)
+    d2 = np.square(neighbors.distances, dtype=np.float64)
+    P = np.exp(-0.5 * (d2 - d2.min(axis=1, keepdims=True)) / np.square(sigma)[:, None])
+    return (P / P.sum(axis=1, keepdims=True)).astype(neighbors.distances.dtype)
+
+
+def make_affinity(
+    kind: str | Callable[[Array], Array], n_neighbors: int, neighbors: Neighbors, width: float
+) -> Affinity:
+    """Fix what the rule takes from the training points."""
+    scale = local_scale(neighbors) if kind == "adaptive" else None
+    return Affinity(kind, min(n_neighbors, neighbors.indices.shape[1]), width, scale)
+
+
+def symmetric_weights(affinity: Affinity, neighbors: Neighbors) -> Any:
+    """W (N, N): neighbours of either end are linked; entropic weights are averaged, others are equal."""
+    A = directed_weights(affinity, neighbors, neighbors.indices.shape[0])
+    if affinity.kind == "entropic":
+        W = (A + A.T) * A.dtype.type(0.5)
+    else:
+        W = A.maximum(A.T)
+    W = csr_array(W)
+    W.eliminate_zeros()
+    W.sort_indices()
+    return W
+
+
+def directed_weights(affinity: Affinity, neighbors: Neighbors, n_train: int) -> Any:
+    """CSR matrix (M, n_train) of weights from each point to its training neighbours."""
+    indices, weights = affinity.weigh(neighbors)
+    m, k = indices.shape
+    indptr = np.arange(0, m * k + 1, k, dtype=np.int32 if m * k < 2**31 else np.int64)
+    return csr_array((weights.ravel(), indices.ravel(), indptr), shape=(m, n_train))
+
+
+def _checked(weights: Any, distances: Array) -> Array:
+    weights = np.asarray(weights, dtype=distances.dtype)
+    if weights.shape != distances.shape:
+        raise ValueError(
+            "The 'affinity' callable must return one weight for each distance, an array of shape "
+            f"{distances.shape}. Got {weights.shape} instead."
+        )
+    if not np.isfinite(weights).all() or (weights < 0).any():
+        raise ValueError("The 'affinity' callable must return finite, non-negative weights.")
+    return weights

@@ -1,0 +1,57 @@
+// Plain views of the caller's arrays. All matrices are row-major and contiguous.
+#pragma once
+
+#include <cstdint>
+
+namespace lapmodes {
+
+// A CSR matrix: row n holds values[indptr[n] .. indptr[n + 1]) in columns indices[...].
+template <class T>
+struct Csr {
+    const std::int64_t* indptr;
+    const std::int32_t* indices;
+    const T* values;
+};
+
+// N points in D dimensions, dense or sparse (dense == nullptr).
+template <class T>
+struct Points {
+    const T* dense;
+    Csr<T> sparse;
+    const T* sqnorm;  // sparse only: squared norm of each row
+    std::int64_t n;
+    std::int64_t d;
+};
+
+// The assignment problem: minimise lam tr(Z'LZ) - tr(B'Z), L = diag(diagonal) - W.
+template <class T>
+struct Problem {
+    Csr<T> W;
+    const T* diagonal;
+    const T* B;
+    std::int64_t n;
+    std::int64_t k;
+    T lam;
+};
+
+// 1 / (2 sigma^2): one value for all points (per_point == nullptr) or one a point.
+// Zero is the limit of infinite bandwidth.
+template <class T>
+struct InverseWidth {
+    const T* per_point;
+    T common;
+    T operator()(std::int64_t n) const { return per_point ? per_point[n] : common; }
+};
+
+// Modes are taken in groups that fill one cache line.
+template <class T>
+inline constexpr std::int64_t kLanes = 64 / sizeof(T);
+
+// Rows are handed to threads in blocks of this many; sums are kept a block, so that
+// the result does not depend on the number of threads.
+inline constexpr std::int64_t kBlockRows = 256;
+
+// What a sweep sums over the rows of one block.
+enum Statistic { kSmoothness, kFidelity, kGap, kRestart, kStatistics };
+
+}  // namespace lapmodes

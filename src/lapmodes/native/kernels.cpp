@@ -1,0 +1,32 @@
+// Compiled once an instruction set, with LAPMODES_ISA naming it.
+#include "kernels.hpp"
+
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+namespace lapmodes::LAPMODES_ISA {
+static inline int thread_index() {
+#ifdef _OPENMP
+    return omp_get_thread_num();
+#else
+    return 0;
+#endif
+}
+}  // namespace lapmodes::LAPMODES_ISA
+
+#include "modes.hpp"
+#include "sweep.hpp"
+
+namespace lapmodes::LAPMODES_ISA {
+
+template <class T>
+const Kernels<T>& kernels() {
+    static constexpr Kernels<T> table{project_rows<T>, sweep<T>, certify<T>, kernel_values<T>, shift_sums<T>};
+    return table;
+}
+
+template const Kernels<float>& kernels<float>();
+template const Kernels<double>& kernels<double>();
+
+}  // namespace lapmodes::LAPMODES_ISA

@@ -1,0 +1,52 @@
+// The table of hot loops. It is compiled once an instruction set (kernels.cpp); module.cpp
+// picks the best one the processor has.
+#pragma once
+
+#include "arrays.hpp"
+
+namespace lapmodes {
+
+template <class T>
+struct Kernels {
+    // V (n, k) IN/OUT: each row is replaced by its projection onto the simplex.
+    void (*project_rows)(T* V, std::int64_t n, std::int64_t k, int threads);
+
+    // One step of accelerated projected gradient from Z with the given momentum.
+    // Z (n, k) IN; Z_old IN: previous iterate, OUT: next iterate; WZ_old IN: W Z_old, OUT: W Z.
+    // step (n) IN: step size of each row; scratch (threads, 2 k) OUT;
+    // stats (blocks, kStatistics) OUT: energy and certificate at Z, restart test.
+    void (*sweep)(const Problem<T>& problem, const T* Z, T* Z_old, T* WZ_old, const T* step, T momentum,
+                  T* scratch, double* stats, int threads);
+
+    // stats OUT as in sweep (restart column zero), all arithmetic in double.
+    void (*certify)(const Problem<T>& problem, const T* Z, double* scratch, double* stats, int threads);
+
+    // B (n, k) OUT: exp(-|x_n - c_j|^2 h_n), or -|x_n - c_j|^2 where `squared` is set.
+    // modes_t (d, padded) IN: modes as columns, padded to a multiple of kLanes.
+    // mode_sqnorm (padded) IN: squared norm of each mode, read for sparse points only.
+    void (*kernel_values)(const Points<T>& X, const T* modes_t, std::int64_t k, std::int64_t padded,
+                          const T* mode_sqnorm, InverseWidth<T> h, bool squared, T* B, int threads);
+
+    // Sums of one mean-shift step over each chunk of rows, scaled by exp(-peak):
+    // peak, mass, value (chunks, k) OUT; sums (chunks, k, d) OUT. active (k) IN.
+    void (*shift_sums)(const Points<T>& X, const T* Z, const T* modes, std::int64_t k, const T* mode_sqnorm,
+                       InverseWidth<T> h, const bool* active, std::int64_t chunks, double* peak, double* mass, double* value,
+                       double* sums, int threads);
+};
+
+namespace baseline {
+template <class T>
+const Kernels<T>& kernels();
+}
+#ifdef LAPMODES_X86
+namespace avx2 {
+template <class T>
+const Kernels<T>& kernels();
+}
+namespace avx512 {
+template <class T>
+const Kernels<T>& kernels();
+}
+#endif
+
+}  // namespace lapmodes

@@ -1,0 +1,237 @@
+// lapmodes._native: checks shapes, releases the GIL and calls the kernels. Arrays are the caller's.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "entropic.hpp"
+#include "kernels.hpp"
+
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using lapmodes::Csr;
+using lapmodes::InverseWidth;
+using lapmodes::kBlockRows;
+using lapmodes::kLanes;
+using lapmodes::Kernels;
+using lapmodes::kStatistics;
+using lapmodes::Points;
+using lapmodes::Problem;
+
+namespace {
+
+template <class T>
+using In = nb::ndarray<const T, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Out = nb::ndarray<T, nb::c_contig, nb::device::cpu>;
+using Index = std::int64_t;
+
+std::string best_isa() {
+#ifdef LAPMODES_X86
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
+        return "avx512";
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "avx2";
+#endif
+    return "baseline";
+}
+
+std::string current_isa = best_isa();
+
+void set_isa(const std::string& name) {
+    const std::string best = best_isa();
+    const int have = best == "avx512" ? 2 : best == "avx2" ? 1 : 0;
+    const int want = name == "avx512" ? 2 : name == "avx2" ? 1 : name == "baseline" ? 0 : 3;
+    if (want > have) throw std::invalid_argument("this processor or build has no '" + name + "' kernels");
+    current_isa = name;
+}
+
+template <class T>
+const Kernels<T>& table() {
+#ifdef LAPMODES_X86
+    if (current_isa == "avx512") return lapmodes::avx512::kernels<T>();
+    if (current_isa == "avx2") return lapmodes::avx2::kernels<T>();
+#endif
+    return lapmodes::baseline::kernels<T>();
+}
+
+void require(bool ok, const char* what) {
+    if (!ok) throw std::invalid_argument(what);
+}
+
+Index blocks_of(Index n) { return (n + kBlockRows - 1) / kBlockRows; }
+
+// The arrays of a CSR graph with its diagonal and the linear term: W, diagonal, B, lam.
+template <class T>
+Problem<T> problem_of(const In<Index>& indptr, const In<std::int32_t>& indices, const In<T>& weights,
+                      const In<T>& diagonal, const In<T>& B, double lam) {
+    require(B.ndim() == 2 && B.shape(1) > 0, "B must be (n, k)");
+    const auto n = static_cast<Index>(B.shape(0));
+    require(static_cast<Index>(indptr.size()) == n + 1, "indptr must have n + 1 entries");
+    require(static_cast<Index>(diagonal.size()) == n, "diagonal must have n entries");
+    require(indices.size() == weights.size() && static_cast<Index>(indices.size()) == indptr.data()[n],
+            "indices and weights must have indptr[n] entries");
+    return {{indptr.data(), indices.data(), weights.data()}, diagonal.data(), B.data(), n,
+            static_cast<Index>(B.shape(1)), static_cast<T>(lam)};
+}
+
+template <class T>
+Points<T> dense_points(const In<T>& X) {
+    require(X.ndim() == 2, "X must be (n, d)");
+    return {X.data(), {}, nullptr, static_cast<Index>(X.shape(0)), static_cast<Index>(X.shape(1))};
+}
+
+template <class T>
+Points<T> sparse_points(const In<Index>& indptr, const In<std::int32_t>& indices, const In<T>& values,
+                        const In<T>& sqnorm, Index d) {
+    const auto n = static_cast<Index>(sqnorm.size());
+    require(static_cast<Index>(indptr.size()) == n + 1, "indptr must have n + 1 entries");
+    require(indices.size() == values.size(), "indices and values must have the same size");
+    return {nullptr, {indptr.data(), indices.data(), values.data()}, sqnorm.data(), n, d};
+}
+
+template <class T>
+InverseWidth<T> width_of(const In<T>& h, Index n) {
+    require(h.size() == 1 || static_cast<Index>(h.size()) == n, "h must have 1 or n entries");
+    return h.size() == 1 ? InverseWidth<T>{nullptr, h.data()[0]} : InverseWidth<T>{h.data(), T(0)};
+}
+
+template <class T>
+void kernel_values(const Points<T>& X, const In<T>& modes_t, const In<T>& mode_sqnorm, const In<T>& h, bool squared,
+                   const Out<T>& B, int threads) {
+    require(modes_t.ndim() == 2 && B.ndim() == 2, "modes_t must be (d, padded) and B (n, k)");
+    const auto padded = static_cast<Index>(modes_t.shape(1)), k = static_cast<Index>(B.shape(1));
+    require(static_cast<Index>(modes_t.shape(0)) == X.d && static_cast<Index>(B.shape(0)) == X.n,
+            "X, modes_t and B do not fit together");
+    require(padded % kLanes<T> == 0 && padded >= k && static_cast<Index>(mode_sqnorm.size()) == padded,
+            "modes_t must be padded to a multiple of lanes()");
+    const InverseWidth<T> width = width_of(h, X.n);
+    nb::gil_scoped_release release;
+    table<T>().kernel_values(X, modes_t.data(), k, padded, mode_sqnorm.data(), width, squared, B.data(), threads);
+}
+
+template <class T>
+void shift_sums(const Points<T>& X, const In<T>& Z, const In<T>& modes, const In<T>& mode_sqnorm, const In<T>& h,
+                const In<bool>& active, const Out<double>& peak, const Out<double>& mass, const Out<double>& value,
+                const Out<double>& sums, int threads) {
+    require(modes.ndim() == 2 && sums.ndim() == 3, "modes must be (k, d) and sums (chunks, k, d)");
+    const auto k = static_cast<Index>(modes.shape(0)), chunks = static_cast<Index>(sums.shape(0));
+    require(static_cast<Index>(modes.shape(1)) == X.d && static_cast<Index>(Z.size()) == X.n * k &&
+                static_cast<Index>(active.size()) == k && static_cast<Index>(mode_sqnorm.size()) >= k,
+            "X, Z, modes and active do not fit together");
+    require(static_cast<Index>(sums.size()) == chunks * k * X.d && static_cast<Index>(peak.size()) == chunks * k &&
+                mass.size() == peak.size() && value.size() == peak.size(),
+            "peak, mass, value and sums do not fit together");
+    const InverseWidth<T> width = width_of(h, X.n);
+    nb::gil_scoped_release release;
+    table<T>().shift_sums(X, Z.data(), modes.data(), k, mode_sqnorm.data(), width, active.data(), chunks,
+                          peak.data(), mass.data(), value.data(), sums.data(), threads);
+}
+
+template <class T>
+void bind(nb::module_& m) {
+    m.def("project_rows", [](const Out<T>& V, int threads) {
+        require(V.ndim() == 2 && V.shape(1) > 0, "V must be (n, k)");
+        nb::gil_scoped_release release;
+        table<T>().project_rows(V.data(), V.shape(0), V.shape(1), threads);
+    }, "V"_a.noconvert(), "threads"_a);
+
+    m.def("sweep", [](const In<Index>& indptr, const In<std::int32_t>& indices, const In<T>& weights,
+                      const In<T>& diagonal, const In<T>& B, double lam, const In<T>& Z, const Out<T>& Z_old,
+                      const Out<T>& WZ_old, const In<T>& step, double momentum, const Out<double>& stats,
+                      int threads) {
+        const Problem<T> p = problem_of(indptr, indices, weights, diagonal, B, lam);
+        require(Z.size() == B.size() && Z_old.size() == B.size() && WZ_old.size() == B.size(),
+                "Z, Z_old and WZ_old must have the shape of B");
+        require(static_cast<Index>(step.size()) == p.n, "step must have n entries");
+        require(static_cast<Index>(stats.size()) == blocks_of(p.n) * kStatistics, "stats must be (blocks, 4)");
+        std::vector<T> scratch(static_cast<std::size_t>(threads) * 2 * p.k);
+        nb::gil_scoped_release release;
+        table<T>().sweep(p, Z.data(), Z_old.data(), WZ_old.data(), step.data(), static_cast<T>(momentum),
+                         scratch.data(), stats.data(), threads);
+    }, "indptr"_a.noconvert(), "indices"_a.noconvert(), "weights"_a.noconvert(), "diagonal"_a.noconvert(),
+       "B"_a.noconvert(), "lam"_a, "Z"_a.noconvert(), "Z_old"_a.noconvert(), "WZ_old"_a.noconvert(),
+       "step"_a.noconvert(), "momentum"_a, "stats"_a.noconvert(), "threads"_a);
+
+    m.def("certify", [](const In<Index>& indptr, const In<std::int32_t>& indices, const In<T>& weights,
+                        const In<T>& diagonal, const In<T>& B, double lam, const In<T>& Z,
+                        const Out<double>& stats, int threads) {
+        const Problem<T> p = problem_of(indptr, indices, weights, diagonal, B, lam);
+        require(Z.size() == B.size(), "Z must have the shape of B");
+        require(static_cast<Index>(stats.size()) == blocks_of(p.n) * kStatistics, "stats must be (blocks, 4)");
+        std::vector<double> scratch(static_cast<std::size_t>(threads) * p.k);
+        nb::gil_scoped_release release;
+        table<T>().certify(p, Z.data(), scratch.data(), stats.data(), threads);
+    }, "indptr"_a.noconvert(), "indices"_a.noconvert(), "weights"_a.noconvert(), "diagonal"_a.noconvert(),
+       "B"_a.noconvert(), "lam"_a, "Z"_a.noconvert(), "stats"_a.noconvert(), "threads"_a);
+
+    // Points come as (X,) or as (indptr, indices, values, sqnorm, d).
+    m.def("kernel_values", [](const In<T>& X, const In<T>& modes_t, const In<T>& mode_sqnorm, const In<T>& h,
+                              bool squared, const Out<T>& B, int threads) {
+        kernel_values<T>(dense_points(X), modes_t, mode_sqnorm, h, squared, B, threads);
+    }, "X"_a.noconvert(), "modes_t"_a.noconvert(), "mode_sqnorm"_a.noconvert(), "h"_a.noconvert(), "squared"_a,
+       "B"_a.noconvert(), "threads"_a);
+
+    m.def("kernel_values", [](const In<Index>& indptr, const In<std::int32_t>& indices, const In<T>& values,
+                              const In<T>& sqnorm, Index d, const In<T>& modes_t, const In<T>& mode_sqnorm,
+                              const In<T>& h, bool squared, const Out<T>& B, int threads) {
+        kernel_values<T>(sparse_points(indptr, indices, values, sqnorm, d), modes_t, mode_sqnorm, h, squared, B,
+                         threads);
+    }, "indptr"_a.noconvert(), "indices"_a.noconvert(), "values"_a.noconvert(), "sqnorm"_a.noconvert(), "d"_a,
+       "modes_t"_a.noconvert(), "mode_sqnorm"_a.noconvert(), "h"_a.noconvert(), "squared"_a, "B"_a.noconvert(),
+       "threads"_a);
+
+    m.def("shift_sums", [](const In<T>& X, const In<T>& Z, const In<T>& modes, const In<T>& mode_sqnorm,
+                           const In<T>& h, const In<bool>& active, const Out<double>& peak,
+                           const Out<double>& mass, const Out<double>& value, const Out<double>& sums,
+                           int threads) {
+        shift_sums<T>(dense_points(X), Z, modes, mode_sqnorm, h, active, peak, mass, value, sums, threads);
+    }, "X"_a.noconvert(), "Z"_a.noconvert(), "modes"_a.noconvert(), "mode_sqnorm"_a.noconvert(), "h"_a.noconvert(),
+       "active"_a.noconvert(), "peak"_a.noconvert(), "mass"_a.noconvert(), "value"_a.noconvert(),
+       "sums"_a.noconvert(), "threads"_a);
+
+    m.def("shift_sums", [](const In<Index>& indptr, const In<std::int32_t>& indices, const In<T>& values,
+                           const In<T>& sqnorm, Index d, const In<T>& Z, const In<T>& modes,
+                           const In<T>& mode_sqnorm, const In<T>& h, const In<bool>& active,
+                           const Out<double>& peak, const Out<double>& mass, const Out<double>& value,
+                           const Out<double>& sums, int threads) {
+        shift_sums<T>(sparse_points(indptr, indices, values, sqnorm, d), Z, modes, mode_sqnorm, h, active, peak,
+                      mass, value, sums, threads);
+    }, "indptr"_a.noconvert(), "indices"_a.noconvert(), "values"_a.noconvert(), "sqnorm"_a.noconvert(), "d"_a,
+       "Z"_a.noconvert(), "modes"_a.noconvert(), "mode_sqnorm"_a.noconvert(), "h"_a.noconvert(),
+       "active"_a.noconvert(), "peak"_a.noconvert(), "mass"_a.noconvert(), "value"_a.noconvert(),
+       "sums"_a.noconvert(), "threads"_a);
+}
+
+}  // namespace
+
+NB_MODULE(_native, m) {
+    m.doc() = "The hot loops of lapmodes. Every array is allocated by the caller.";
+    bind<float>(m);
+    bind<double>(m);
+    m.def("entropic_precisions", [](const In<double>& d2, double perplexity, const Out<double>& beta, int threads) {
+        require(d2.ndim() == 2 && d2.shape(1) > 0 && beta.size() == d2.shape(0), "d2 must be (n, m) and beta (n,)");
+        nb::gil_scoped_release release;
+        lapmodes::entropic_precisions(d2.data(), d2.shape(0), d2.shape(1), perplexity, beta.data(), threads);
+    }, "d2"_a.noconvert(), "perplexity"_a, "beta"_a.noconvert(), "threads"_a);
+    m.def("isa", [] { return current_isa; }, "The instruction set in use.");
+    m.def("set_isa", &set_isa, "name"_a, "Use another instruction set (for tests and benchmarks).");
+    m.def("max_threads", [] {
+#ifdef _OPENMP
+        return omp_get_max_threads();
+#else
+        return 1;
+#endif
+    });
+    m.attr("BLOCK_ROWS") = kBlockRows;
+    m.attr("LANES_FLOAT32") = kLanes<float>;
+    m.attr("LANES_FLOAT64") = kLanes<double>;
+}

@@ -1,0 +1,53 @@
+"""The objective, eq. (5) of the paper, and its certificate: the only place with the formula.
+
+E(Z, C) = lam tr(Z' L Z) - tr(B' Z), with b_nk = w_n G(|(x_n - c_k) / sigma_n|^2) and w_n the sample weight.
+For infinite bandwidth the kernel's expansion leaves b_nk = -w_n |x_n - c_k|^2 (Laplacian K-means).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import _native
+from .._records import Array, Certificate, Graph
+from .points import Points, kernel_values
+
+
+def fidelity(points: Points, C: Array, sigma: float | Array, sample_weight: Array | None) -> Array:
+    """B (N, K), the linear term of the objective at modes C."""
+    B = kernel_values(points, C, sigma, squared=is_infinite(sigma))
+    if sample_weight is not None:
+        B *= sample_weight[:, None]
+    return B
+
+
+def is_infinite(sigma: float | Array) -> bool:
+    """Whether this bandwidth is the K-means limit."""
+    return bool(np.isinf(sigma).all())
+
+
+def statistics(n: int) -> Array:
+    """Room for what the native sweeps sum over each block of rows."""
+    return np.empty((-(-n // _native.BLOCK_ROWS), 4))
+
+
+def certificate_from(stats: Array, lam: float) -> Certificate:
+    """Energy and gap from the block sums of a sweep."""
+    smoothness, linear, gap = stats[:, :3].sum(axis=0)
+    return Certificate(float(lam * smoothness - linear), float(gap))
+
+
+def certify(graph: Graph, B: Array, lam: float, Z: Array, threads: int = 1) -> Certificate:
+    """Energy of Z and a bound on E(Z) - min E, in double precision.
+
+    The Z-step is convex, so with g the gradient, sum_n (<g_n, z_n> - min_k g_nk) is such a bound.
+    """
+    stats = statistics(Z.shape[0])
+    _native.certify(*graph.arrays, B, lam, Z, stats, threads)
+    return certificate_from(stats, lam)
+
+
+def scale_of(B: Array) -> float:
+    """What a relative gap is relative to: sum_n max_k b_nk (above the row's minimum where that is negative)."""
+    low = np.minimum(B.min(axis=1), 0)
+    return float((B.max(axis=1) - low).sum(dtype=np.float64))

@@ -1,0 +1,106 @@
+"""Points and modes as the native kernels take them; one path for dense and sparse rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from .. import _native
+from .._records import Array
+
+CHUNK_ROWS = 1024
+
+
+@dataclass(frozen=True)
+class Points:
+    """The rows of X, ready for the kernels, and how many threads may work on them."""
+
+    X: Any
+    arrays: tuple[Any, ...]
+    threads: int
+
+    @property
+    def n(self) -> int:
+        """Number of points."""
+        return int(self.X.shape[0])
+
+    @property
+    def d(self) -> int:
+        """Dimension."""
+        return int(self.X.shape[1])
+
+    @property
+    def dtype(self) -> Any:
+        """Precision of the work."""
+        return self.X.dtype
+
+    def spread(self) -> float:
+        """Root of the mean squared distance to the mean: the scale of the data."""
+        X = self.X
+        if issparse(X):
+            mean = np.asarray(X.mean(axis=0), dtype=np.float64)
+            total = float(np.square(X.data, dtype=np.float64).sum()) / self.n - float(mean @ mean)
+        else:
+            mean = X.mean(axis=0, dtype=np.float64)
+            parts = (X[i : i + CHUNK_ROWS] - mean for i in range(0, self.n, CHUNK_ROWS))
+            total = sum(float(np.square(part).sum()) for part in parts) / self.n
+        return float(np.sqrt(max(total, 0.0)))
+
+    def rows(self, selection: Array) -> Array:
+        """Some rows as a dense array."""
+        chosen = self.X[selection]
+        return np.ascontiguousarray(chosen.toarray() if issparse(chosen) else chosen)
+
+
+def as_points(X: Any, threads: int) -> Points:
+    """Wrap a C-contiguous array or a CSR matrix of float32 or float64."""
+    if not issparse(X):
+        return Points(X, (X,), threads)
+    sqnorm = np.asarray(X.multiply(X).sum(axis=1), dtype=X.dtype).ravel()
+    arrays = (
+        X.indptr.astype(np.int64, copy=False),
+        X.indices.astype(np.int32, copy=False),
+        X.data,
+        sqnorm,
+        int(X.shape[1]),
+    )
+    return Points(X, arrays, threads)
+
+
+def inverse_width(sigma: float | Array, dtype: Any) -> Array:
+    """h = 1 / (2 sigma^2), one value or one a point; zero for infinite sigma.
+
+    A width whose square underflows counts as the smallest one that does not.
+    """
+    with np.errstate(over="ignore", divide="ignore"):
+        h = 0.5 / np.square(np.atleast_1d(np.asarray(sigma, dtype=np.float64)))
+    return np.minimum(h, np.finfo(dtype).max / 1e4).astype(dtype)
+
+
+def kernel_values(points: Points, C: Array, sigma: float | Array, *, squared: bool = False) -> Array:
+    """B (N, K): b_nk = exp(-|x_n - c_k|^2 / (2 sigma_n^2)); minus the squared distance if `squared`."""
+    K, D = C.shape
+    lanes = _native.LANES_FLOAT32 if points.dtype == np.float32 else _native.LANES_FLOAT64
+    padded = -(-K // lanes) * lanes
+    modes_t = np.zeros((D, padded), dtype=points.dtype)
+    modes_t[:, :K] = C.T
+    sqnorm = np.einsum("dk,dk->k", modes_t, modes_t)
+    B = np.empty((points.n, K), dtype=points.dtype)
+    h = inverse_width(sigma, points.dtype)
+    _native.kernel_values(*points.arrays, modes_t, sqnorm, h, squared, B, points.threads)
+    return B
+
+
+def nearest_mode(points: Points, C: Array) -> Array:
+    """Index of the mode nearest to each point; the first one among equals."""
+    return kernel_values(points, C, 1.0, squared=True).argmax(axis=1)
+
+
+def one_hot(labels: Array, K: int, dtype: Any) -> Array:
+    """Z (N, K) with a single 1 in each row."""
+    Z = np.zeros((labels.shape[0], K), dtype=dtype)
+    Z[np.arange(labels.shape[0]), labels] = 1
+    return Z

@@ -1,0 +1,95 @@
+"""The starts: modes and assignments from which the alternation begins. All randomness of the solver is here."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from .._progress import Step, no_step
+from .._records import Array, Graph, Start
+from .alternate import Settings, alternate
+from .points import Points, nearest_mode, one_hot
+from .spectral import spectral_labels
+
+KMEANS_RESTARTS = 10
+KMEANS_SETTINGS = Settings(tol=1e-3, max_iter=300, hard=False)
+
+
+def make_start(
+    points: Points,
+    graph: Graph,
+    init: Any,
+    K: int,
+    rng: np.random.RandomState,
+    *,
+    sample_weight: Array | None = None,
+    step: Step = no_step,
+) -> Start:
+    """One start of the named kind, or from given modes, or from (modes or None, assignments)."""
+    if isinstance(init, tuple):
+        modes, Z = init
+        Z = np.ascontiguousarray(Z, dtype=points.dtype)
+        return Start(dense_modes(points, graph, Z) if modes is None else _typed(modes, points), Z)
+    if not isinstance(init, str):
+        return from_modes(points, _typed(init, points))
+    if init == "k-means":
+        return best_kmeans(points, graph, K, rng, sample_weight=sample_weight, step=step)
+    if init == "spectral":
+        Z = one_hot(spectral_labels(graph, K, rng), K, points.dtype)
+        return Start(dense_modes(points, graph, Z), Z)
+    return from_modes(points, _seeds(points, init, K, rng, sample_weight))
+
+
+def from_modes(points: Points, C: Array) -> Start:
+    """Given modes; each point starts with the nearest."""
+    return Start(C, one_hot(nearest_mode(points, C), C.shape[0], points.dtype))
+
+
+def dense_modes(points: Points, graph: Graph, Z: Array) -> Array:
+    """For each cluster its point with most weight to others of the cluster; the heaviest where there is none."""
+    inside = Z * (graph.affinity @ Z)
+    return points.rows(np.where(inside.max(axis=0) > 0, inside.argmax(axis=0), Z.argmax(axis=0)))
+
+
+def best_kmeans(
+    points: Points,
+    graph: Graph,
+    K: int,
+    rng: np.random.RandomState,
+    *,
+    restarts: int = KMEANS_RESTARTS,
+    sample_weight: Array | None = None,
+    step: Step = no_step,
+) -> Start:
+    """The best of several K-means runs, each from k-means++ seeds: lam = 0, sigma = infinity."""
+    best, lowest = None, np.inf
+    for _ in range(restarts):
+        seeds = _seeds(points, "k-means++", K, rng, sample_weight)
+        start = from_modes(points, seeds)
+        run = alternate(points, graph, start, 0.0, np.inf, KMEANS_SETTINGS, sample_weight=sample_weight)
+        if run.objective < lowest:
+            best, lowest = Start(run.C, run.Z), run.objective
+        step(1, f"K-means inertia {lowest:.6g}")
+    assert best is not None
+    return best
+
+
+def _seeds(
+    points: Points, init: str, K: int, rng: np.random.RandomState, sample_weight: Array | None
+) -> Array:
+    if init == "random":
+        allowed = np.arange(points.n) if sample_weight is None else np.flatnonzero(sample_weight)
+        return points.rows(rng.choice(allowed, K, replace=False))
+    from sklearn.cluster import kmeans_plusplus
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # fewer distinct points than clusters is reported by the estimator
+        seeds, _ = kmeans_plusplus(points.X, K, sample_weight=sample_weight, random_state=rng)
+    return _typed(seeds, points)
+
+
+def _typed(modes: Any, points: Points) -> Array:
+    dense = modes.toarray() if hasattr(modes, "toarray") else modes
+    return np.ascontiguousarray(dense, dtype=points.dtype)
