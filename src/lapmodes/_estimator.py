@@ -262,7 +262,7 @@ class LaplacianKModes(
         self.sample_weight_ = problem.sample_weight
         self._fit_X = problem.points.X
         self._affinity = problem.affinity
-        self._index = None
+        self._index = problem.index
         self._n_features_out = self.n_clusters
         warn_of_trouble(solution, self.max_iter)
 

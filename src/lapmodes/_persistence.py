@@ -15,7 +15,9 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from ._records import Array, PathPoint, Solution
+from ._threads import effective_threads
 from .graph.affinity import Affinity
+from .graph.neighbors import NeighborIndex
 
 FORMAT = 1
 NUMBERS = ("objective_", "gap_", "n_iter_", "lam_")
@@ -98,7 +100,8 @@ def _restore(model: Any, header: dict[str, Any], data: dict[str, Array]) -> None
     model._n_features_out = model.n_clusters
     rule = header["affinity"]
     model._affinity = None if rule is None else Affinity(**rule, scale=data.get("affinity_scale"))
-    model._index = None
+    needs_neighbors = model._affinity is not None or model.bandwidth_ is data["bandwidth_"]
+    model._index = NeighborIndex(model._fit_X, effective_threads(model.n_jobs)) if needs_neighbors else None
     solution = Solution(
         model.cluster_centers_,
         model.assignments_,

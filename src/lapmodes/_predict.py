@@ -11,7 +11,6 @@ from ._problem import resolve_bandwidth, search_reach
 from ._records import Array, Neighbors
 from ._threads import effective_threads
 from .graph.affinity import directed_weights
-from .graph.neighbors import NeighborIndex
 from .solve.density import log_cluster_sums
 from .solve.mapping import map_points
 from .solve.objective import is_infinite
@@ -88,8 +87,6 @@ def _neighbors_of(model: Any, X: Any) -> Neighbors | None:
     adaptive = np.ndim(model.bandwidth_) == 1
     if kind is None and not adaptive:
         return None
-    if model._index is None:
-        model._index = NeighborIndex(model._fit_X, effective_threads(model.n_jobs))
     reach = search_reach(model.n_neighbors, kind, "adaptive" if adaptive else 1.0)
     found: Neighbors = model._index.query(X, reach)
     return found

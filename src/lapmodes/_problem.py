@@ -36,6 +36,8 @@ class Problem:
     lam: float
     bandwidth: Any
     sample_weight: Array | None
+    index: NeighborIndex | None
+    """Finds training neighbours; None where no neighbours were needed."""
 
 
 def pose(estimator: Any, X: Any, graph: Any, sample_weight: Array | None, progress: Progress) -> Problem:
@@ -43,7 +45,7 @@ def pose(estimator: Any, X: Any, graph: Any, sample_weight: Array | None, progre
     threads = effective_threads(estimator.n_jobs)
     points = as_points(X, threads)
     kind = graph_kind(estimator, graph)
-    neighbors = _neighbors(estimator, X, kind, threads, progress)
+    index, neighbors = _neighbors(estimator, X, kind, threads, progress)
     bandwidth = resolve_bandwidth(estimator.bandwidth, estimator.n_neighbors, neighbors, threads)
     affinity, built = None, empty_graph(points.n, points.dtype)
     if kind == "precomputed":
@@ -55,7 +57,7 @@ def pose(estimator: Any, X: Any, graph: Any, sample_weight: Array | None, progre
         affinity = make_affinity(kind, estimator.n_neighbors, neighbors, width)
         built = build_graph(symmetric_weights(affinity, neighbors), estimator.laplacian, sample_weight)
     lam = auto_lam(built, points, bandwidth) if isinstance(estimator.lam, str) else float(estimator.lam)
-    return Problem(points, built, affinity, lam, bandwidth, sample_weight)
+    return Problem(points, built, affinity, lam, bandwidth, sample_weight, index)
 
 
 def graph_kind(estimator: Any, graph: Any) -> Any:
@@ -105,12 +107,14 @@ def search_reach(n_neighbors: int, kind: Any, bandwidth: Any) -> int:
     return reach
 
 
-def _neighbors(estimator: Any, X: Any, kind: Any, threads: int, progress: Progress) -> Neighbors | None:
+def _neighbors(estimator: Any, X: Any, kind: Any, threads: int, progress: Progress) -> tuple[Any, Any]:
+    """The index over X and the neighbours of its rows; None for both where nothing needs them."""
     reach = min(search_reach(estimator.n_neighbors, kind, estimator.bandwidth), X.shape[0] - 1)
     if reach == 0:
-        return None
+        return None, None
     with progress.phase("neighbours", X.shape[0]) as step:
-        return NeighborIndex(X, threads).query_self(reach, step)
+        index = NeighborIndex(X, threads)
+        return index, index.query_self(reach, step)
 
 
 def _heat_width(estimator: Any, bandwidth: Any, neighbors: Neighbors) -> float:

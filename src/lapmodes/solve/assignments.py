@@ -23,9 +23,9 @@ def solve_assignments(
     target = tol * scale_of(B)
     work = np.dtype(np.float64) if _rounding(graph, lam, B.dtype) > 0.1 * target else B.dtype
     problem = (graph.astype(work), B.astype(work, copy=False), lam)
-    Z, n_iter = _accelerated(*problem, Z0.astype(work), target, max_iter, threads)
+    Z, bound, n_iter = _accelerated(*problem, Z0.astype(work), target, max_iter, threads)
     proof = certify(*problem, Z, threads)
-    lower = proof.energy - proof.gap
+    lower = max(proof.energy - proof.gap, bound - _rounding(graph, lam, work))
     # The bound holds for any Z: for the one rounded back to the caller's precision, and for the start
     # where momentum ended above it.
     candidates = (Z.astype(B.dtype, copy=False), Z0)
@@ -37,8 +37,11 @@ def solve_assignments(
 
 def _accelerated(
     graph: Graph, B: Array, lam: float, Z: Array, target: float, max_iter: int, threads: int
-) -> tuple[Array, int]:
-    """Algorithm 1 with a step for each row, L <= 2 diag(L), and momentum restarted when it points uphill."""
+) -> tuple[Array, float, int]:
+    """Algorithm 1 with a step for each row, L <= 2 diag(L), and momentum restarted when it points uphill.
+
+    Returns Z, the best lower bound on min E that any iterate proved, and the number of sweeps.
+    """
     step = row_steps(graph, lam, B)
     Z_old, WZ_old, stats = Z.copy(), np.zeros_like(Z), statistics(Z.shape[0])
     t, momentum, lower = 1.0, 0.0, -np.inf
@@ -47,21 +50,23 @@ def _accelerated(
         at = certificate_from(stats, lam)
         lower = max(lower, at.energy - at.gap)
         if at.energy - lower <= 0.9 * target:
-            return Z, n_iter
+            return Z, lower, n_iter
         Z, Z_old = Z_old, Z
         t_next = 0.5 * (1 + np.sqrt(1 + 4 * t * t))
         uphill = stats[:, 3].sum() > 0
         momentum, t = (0.0, 1.0) if uphill else ((t - 1) / t_next, t_next)
-    return Z, max_iter
+    return Z, lower, max_iter
 
 
 def row_steps(graph: Graph, lam: float, B: Array) -> Array:
     """1 / (4 lam d_n), bounded for rows whose degree is (nearly) zero, where it suffices to reach a corner."""
-    top = float(np.abs(B).max())
-    longest = 1e4 / max(top, np.finfo(np.float32).tiny)
-    with np.errstate(divide="ignore", over="ignore"):
-        exact = 1 / (4.0 * lam * graph.diagonal.astype(np.float64))
-    return np.minimum(exact, max(longest, float(np.median(exact)))).astype(B.dtype)
+    linked = graph.diagonal > 0
+    steps = 1 / (4.0 * lam * graph.diagonal[linked].astype(np.float64))
+    to_a_corner = 1e4 / max(float(np.abs(B).max()), float(np.finfo(np.float32).tiny))
+    longest = max(to_a_corner, float(np.median(steps)))
+    step = np.full(B.shape[0], longest, dtype=B.dtype)
+    step[linked] = np.minimum(steps, longest)
+    return step
 
 
 def _rounding(graph: Graph, lam: float, dtype: np.dtype) -> float:

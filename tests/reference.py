@@ -1,0 +1,55 @@
+"""Short, slow, independent references that the tests compare with."""
+
+from __future__ import annotations
+
+import clarabel
+import numpy as np
+import scipy.sparse as sp
+
+
+def project(v):
+    """Projection onto the simplex by sorting (Duchi et al. 2008)."""
+    u = np.sort(v)[::-1]
+    excess = np.cumsum(u) - 1
+    rank = np.flatnonzero(u - excess / np.arange(1, len(v) + 1) > 0)[-1]
+    return np.maximum(v - excess[rank] / (rank + 1), 0)
+
+
+def simplex_qp(P, q, n, k):
+    """Minimise x'Px/2 + q'x over n rows of k on the simplex, by an interior-point solver."""
+    rows = sp.kron(sp.eye(n), np.ones((1, k)))
+    constraints = sp.vstack([rows, -sp.eye(n * k)]).tocsc()
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-12
+    cones = [clarabel.ZeroConeT(n), clarabel.NonnegativeConeT(n * k)]
+    bounds = np.concatenate([np.ones(n), np.zeros(n * k)])
+    solver = clarabel.DefaultSolver(sp.triu(sp.csc_matrix(P)).tocsc(), q, constraints, bounds, cones, settings)
+    return np.array(solver.solve().x).reshape(n, k)
+
+
+def best_assignments(L, B, lam):
+    """The exact Z-step."""
+    n, k = B.shape
+    return simplex_qp(2 * lam * sp.kron(sp.csr_matrix(L), sp.eye(k)), -B.ravel(), n, k)
+
+
+def energy(L, B, lam, Z):
+    """The objective at fixed modes."""
+    return lam * np.sum(Z * (L @ Z)) - np.sum(B * Z)
+
+
+def kernel(X, C, sigma):
+    """B (N, K) with one width or one a point."""
+    d2 = np.square(X[:, None, :] - C[None, :, :]).sum(axis=2)
+    return np.exp(-0.5 * d2 / np.square(np.broadcast_to(sigma, len(X)))[:, None])
+
+
+def errors(y, labels):
+    """Wrong labels after the best matching."""
+    from scipy.optimize import linear_sum_assignment
+
+    table = np.zeros((y.max() + 1, labels.max() + 1), dtype=int)
+    np.add.at(table, (y, labels), 1)
+    rows, columns = linear_sum_assignment(-table)
+    return len(y) - table[rows, columns].sum()

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import random_affinity
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from reference import best_assignments, energy
+
+from lapmodes.graph.laplacian import build_graph, empty_graph
+from lapmodes.solve.assignments import solve_assignments
+from lapmodes.solve.objective import scale_of
+
+
+@pytest.mark.parametrize("lam", [0.01, 1.0, 100.0])
+def test_gap_is_certified(problem, lam):
+    graph, B, Z0 = problem
+    Z = solve_assignments(graph, B, lam, Z0, tol=1e-8, max_iter=100_000).Z
+    G = 2 * lam * (graph.laplacian @ Z) - B
+    gap = np.sum(G * Z) - np.sum(G.min(axis=1))
+    assert gap <= 1e-8 * B.max(axis=1).sum()
+
+
+@settings(max_examples=1000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n=st.integers(1, 12),
+    k=st.integers(1, 5),
+    log_lam=st.floats(-4, 3),
+    density=st.floats(0, 1),
+    log_scale=st.floats(-3, 3),
+    normalized=st.booleans(),
+    single=st.booleans(),
+)
+def test_certificate_is_honest(seed, n, k, log_lam, density, log_scale, normalized, single):
+    rng = np.random.default_rng(seed)
+    dtype = np.float32 if single else np.float64
+    W = (10**log_scale * random_affinity(rng, n, density)).astype(dtype)
+    graph = build_graph(W, "normalized" if normalized else "unnormalized")
+    B, lam = rng.random((n, k)).astype(dtype) ** 4, 10.0**log_lam
+    Z0 = rng.dirichlet(np.ones(k), n).astype(dtype)
+    found = solve_assignments(graph, B, lam, Z0, tol=1e-4, max_iter=3000)
+    L, exact_B = graph.laplacian.toarray().astype(float), B.astype(float)
+    best = energy(L, exact_B, lam, best_assignments(L, exact_B, lam))
+    reached = energy(L, exact_B, lam, found.Z.astype(float))
+    slack = 1e-8 * (1 + scale_of(B)) + 1e-6 * lam * np.abs(L).sum() * single
+    assert found.energy == pytest.approx(reached, abs=slack)
+    assert best >= found.energy - found.gap - slack
+    assert best <= found.energy + slack
+    assert found.energy <= energy(L, exact_B, lam, Z0.astype(float)) + slack
+    assert (found.Z >= 0).all()
+    assert np.abs(found.Z.sum(axis=1, dtype=float) - 1).max() <= 4 * np.finfo(dtype).eps * k
+
+
+def test_agrees_with_an_interior_point_solver(problem):
+    graph, B, Z0 = problem
+    Z = solve_assignments(graph, B, 0.3, Z0, tol=1e-12, max_iter=200_000).Z
+    np.testing.assert_allclose(Z, best_assignments(graph.laplacian.toarray(), B, 0.3), atol=1e-5)
+
+
+@pytest.mark.parametrize("make", [lambda B: (0.0, None), lambda B: (1.0, empty_graph(len(B), B.dtype))])
+def test_without_smoothing_each_point_takes_its_best_cluster(problem, make):
+    graph, B, Z0 = problem
+    lam, other = make(B)
+    found = solve_assignments(other or graph, B, lam, Z0)
+    np.testing.assert_array_equal(found.Z, np.eye(4)[B.argmax(axis=1)])
+    assert found.gap == 0
+
+
+def test_isolated_and_nearly_isolated_rows_reach_their_corner():
+    W = sp.csr_array(np.array([[0, 1, 0, 0], [1, 0, 1e-12, 0], [0, 1e-12, 0, 0], [0, 0, 0, 0]], dtype=float))
+    B = np.array([[1.0, 0.0], [0.9, 0.0], [0.0, 0.4], [0.0, 1e-3]])
+    found = solve_assignments(build_graph(W), B, 1.0, np.full((4, 2), 0.5), tol=1e-9)
+    np.testing.assert_allclose(found.Z, [[1, 0], [1, 0], [0, 1], [0, 1]], atol=1e-6)
+
+
+def test_permuting_clusters_or_points_permutes_the_answer(problem):
+    graph, B, Z0 = problem
+    solve = lambda g, b: solve_assignments(g, b, 0.5, Z0, tol=1e-10, max_iter=100_000).Z  # noqa: E731
+    Z = solve(graph, B)
+    columns, rows = np.random.default_rng(0).permutation(4), np.random.default_rng(0).permutation(60)
+    np.testing.assert_allclose(solve(graph, np.ascontiguousarray(B[:, columns])), Z[:, columns], atol=1e-4)
+    turned = build_graph(graph.affinity[rows][:, rows])
+    np.testing.assert_allclose(solve(turned, np.ascontiguousarray(B[rows])), Z[rows], atol=1e-4)
+
+
+def test_scaling_objective_leaves_the_answer(problem):
+    graph, B, Z0 = problem
+    one = solve_assignments(graph, B, 0.5, Z0, tol=1e-10, max_iter=100_000).Z
+    two = solve_assignments(graph, 1e-6 * B, 0.5e-6, Z0, tol=1e-10, max_iter=100_000).Z
+    np.testing.assert_allclose(one, two, atol=1e-4)
+
+
+def test_long_chain_is_solved_to_its_certificate():
+    n = 2000
+    W = sp.diags_array([np.ones(n - 1), np.ones(n - 1)], offsets=[1, -1])
+    B = np.zeros((n, 2))
+    B[0, 0] = B[-1, 1] = 1
+    found = solve_assignments(build_graph(W), B, 1.0, np.full((n, 2), 0.5), tol=1e-3, max_iter=50_000)
+    assert found.converged
+    assert found.gap <= 1e-3 * 2
