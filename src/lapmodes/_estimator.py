@@ -60,7 +60,7 @@ class LaplacianKModes(
         Number of clusters.
     lam : float or 'auto', default='auto'
         Smoothness of the assignments over the graph; exactly the paper's lambda. 0 is K-modes, for which no
-        graph is built. 'auto' is one over the graph's mean degree.
+        graph is built. 'auto' is 10 over the graph's mean degree, less where a cluster would die of it.
     bandwidth : float, 'auto', 'adaptive' or numpy.inf, default='auto'
         Width of the kernel; exactly the paper's sigma. 'auto' is the mean distance to the 7th neighbour,
         'adaptive' a width for each point with `n_neighbors` effective neighbours, ``numpy.inf`` is Laplacian

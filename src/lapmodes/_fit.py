@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ._problem import Problem
-from ._progress import Progress
-from ._records import PathPoint, Solution
+from ._progress import Progress, Step
+from ._records import PathPoint, Solution, Start
 from ._validation import check_init
 from .graph.neighbors import NeighborIndex
 from .solve.alternate import Settings
@@ -31,9 +31,7 @@ def best_walk(estimator: Any, problem: Problem, progress: Progress) -> list[Path
     return min(walks, key=lambda points: points[-1].solution.objective)
 
 
-def walk(
-    estimator: Any, problem: Problem, rng: np.random.RandomState, progress: Progress
-) -> Iterator[PathPoint]:
+def walk(estimator: Any, problem: Problem, rng: np.random.RandomState, progress: Progress) -> Iterator[PathPoint]:
     """One start, then one solution for each step of the path."""
     points = problem.points
     init = check_init(
@@ -43,13 +41,28 @@ def walk(
         start = make_start(
             points, problem.graph, init, estimator.n_clusters, rng, sample_weight=problem.sample_weight, step=step
         )
-    settings = Settings(estimator.tol, min(GAP, estimator.tol) or GAP, estimator.max_iter)
     with progress.phase("alternate") as step:
-        steps = path_steps(estimator, problem)
-        for found in follow(
-            points, problem.graph, start, steps, settings, sample_weight=problem.sample_weight, step=step
-        ):
-            yield replace(found, solution=light_up(problem, found.solution))
+        if isinstance(estimator.lam, str):
+            yield from surviving_path(estimator, problem, start, step)
+        else:
+            yield from solve_path(estimator, problem, start, step)
+
+
+def solve_path(estimator: Any, problem: Problem, start: Start, step: Step) -> Iterator[PathPoint]:
+    """One solution for each step of the path from a given start."""
+    settings = Settings(estimator.tol, min(GAP, estimator.tol) or GAP, estimator.max_iter)
+    steps, weight = path_steps(estimator, problem), problem.sample_weight
+    for found in follow(problem.points, problem.graph, start, steps, settings, sample_weight=weight, step=step):
+        yield replace(found, solution=light_up(problem, found.solution))
+
+
+def surviving_path(estimator: Any, problem: Problem, start: Start, step: Step) -> list[PathPoint]:
+    """For lam='auto': quarter lam until no cluster dies, at most five times."""
+    for share in range(6):
+        path = list(solve_path(estimator, replace(problem, lam=problem.lam / 4**share), start, step))
+        if not path[-1].solution.empty:
+            break
+    return path
 
 
 def light_up(problem: Problem, solution: Solution) -> Solution:

@@ -72,7 +72,7 @@ def load(file: str | os.PathLike[str]) -> Any:
     from ._estimator import LaplacianKModes
 
     try:
-        with np.load(file, allow_pickle=False) as stored:
+        with open(file, "rb") as stream, np.load(stream, allow_pickle=False) as stored:
             data = {name: stored[name] for name in stored.files}
         header = json.loads(str(data["header"][()]))
         classes = {"LaplacianKModes": LaplacianKModes, **vars(_special_cases)}

@@ -24,6 +24,9 @@ from .graph.laplacian import build_graph, empty_graph
 from .graph.neighbors import NeighborIndex
 from .solve.points import Points, as_points
 
+AUTO_SMOOTHNESS = 10.0
+"""lam="auto" in units of one over the mean degree."""
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -71,7 +74,8 @@ def graph_kind(estimator: Any, graph: Any) -> Any:
         raise ValueError("affinity='precomputed' needs the graph: call fit(X, graph=W).")
     if graph is not None:
         return "precomputed"
-    if estimator.lam == 0 and estimator.init != "spectral":
+    spectral = isinstance(estimator.init, str) and estimator.init == "spectral"
+    if estimator.lam == 0 and not spectral:
         return None
     return "adaptive" if kind == "auto" else kind
 
@@ -88,13 +92,13 @@ def resolve_bandwidth(bandwidth: Any, n_neighbors: int, neighbors: Neighbors | N
 
 
 def auto_lam(graph: Graph, points: Points, bandwidth: Any) -> float:
-    """1 / (mean degree): the pull of a point's neighbours then weighs as much as a mode next to it.
+    """10 / (mean degree): smoothing of the same strength on any graph.
 
     With infinite bandwidth the fidelity is a squared distance, and so is the unit of lam.
     """
     mean = float(graph.diagonal.mean(dtype=np.float64))
     unit = points.spread() ** 2 if np.isinf(bandwidth).all() else 1.0
-    return unit / mean if mean > 0 else 0.0
+    return AUTO_SMOOTHNESS * unit / mean if mean > 0 else 0.0
 
 
 def search_reach(n_neighbors: int, kind: Any, bandwidth: Any) -> int:

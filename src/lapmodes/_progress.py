@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any, TextIO
 
 Step = Callable[..., bool]
@@ -109,8 +109,11 @@ class ManyProgress(Progress):
     @contextmanager
     def phase(self, name: str, total: int | None = None) -> Iterator[Step]:
         """Run the phase under all watchers."""
-        from contextlib import ExitStack
-
         with ExitStack() as stack:
             steps = [stack.enter_context(watcher.phase(name, total)) for watcher in self._watchers]
-            yield lambda n=1, info="": any([step(n, info) for step in steps])
+
+            def step(n: int = 1, info: str = "") -> bool:
+                answers = [each(n, info) for each in steps]
+                return any(answers)
+
+            yield step

@@ -21,7 +21,7 @@ class DegenerateWarning(UserWarning):
 def parameter_error(owner: str, name: str, expected: str, got: Any) -> ValueError:
     """The error for a parameter that is not what it must be."""
     shown = repr(got)
-    shown = shown if len(shown) <= 80 else f"{type(got).__name__} of shape {np.shape(got)}"
+    shown = shown if len(shown) <= 80 else f"a long {type(got).__name__}"
     return ValueError(f"The {name!r} parameter of {owner} must be {expected}. Got {shown} instead.")
 
 
@@ -34,7 +34,7 @@ def check_parameters(estimator: Any) -> None:
             raise parameter_error(owner, name, expected, getattr(estimator, name))
 
     need(_is_int(estimator.n_clusters, 1), "n_clusters", "an int of at least 1")
-    need(_is_auto(estimator.lam) or _is_real(estimator.lam, 0), "lam", "a float of at least 0 or 'auto'")
+    need(is_lam(estimator.lam), "lam", "a float of at least 0 or 'auto'")
     need(is_bandwidth(estimator.bandwidth), "bandwidth", "a float above 0, numpy.inf, 'auto' or 'adaptive'")
     need(
         callable(estimator.affinity) or estimator.affinity in ("auto", "precomputed", *KINDS),
@@ -43,9 +43,7 @@ def check_parameters(estimator: Any) -> None:
     )
     need(_is_int(estimator.n_neighbors, 1), "n_neighbors", "an int of at least 1")
     need(estimator.metric in ("euclidean", "cosine"), "metric", "'euclidean' or 'cosine'")
-    need(
-        estimator.laplacian in ("unnormalized", "normalized"), "laplacian", "'unnormalized' or 'normalized'"
-    )
+    need(estimator.laplacian in ("unnormalized", "normalized"), "laplacian", "'unnormalized' or 'normalized'")
     need(
         not isinstance(estimator.init, str) or estimator.init in INITS,
         "init",
@@ -74,8 +72,13 @@ def check_path(owner: str, path: Any) -> None:
         if np.ndim(pair) != 1 or len(pair) != 2:
             raise parameter_error(owner, "path", expected, path)
         lam, bandwidth = pair
-        if not ((_is_auto(lam) or _is_real(lam, 0)) and is_bandwidth(bandwidth)):
+        if not (is_lam(lam) and is_bandwidth(bandwidth)):
             raise parameter_error(owner, "path", expected, path)
+
+
+def is_lam(value: Any) -> bool:
+    """Whether this is a smoothness the estimators take."""
+    return _is_auto(value) or (_is_real(value, 0) and np.isfinite(value))
 
 
 def is_bandwidth(value: Any) -> bool:
@@ -168,7 +171,9 @@ def _check_modes(modes: Any, d: int, K: int) -> Array:
     except (TypeError, ValueError) as error:
         raise ValueError(f"The modes in 'init' must be an array of numbers of shape ({K}, {d}).") from error
     if C.shape != (K, d):
-        raise ValueError(f"The modes in 'init' must have shape (n_clusters, n_features) = ({K}, {d}). Got {C.shape} instead.")
+        raise ValueError(
+            f"The modes in 'init' must have shape (n_clusters, n_features) = ({K}, {d}). Got {C.shape} instead."
+        )
     if not np.isfinite(C).all():
         raise ValueError("The modes in 'init' must be finite. Got NaN or infinity.")
     return C

@@ -60,9 +60,7 @@ def fit_path(
     """
     steps = _pairs(lam, bandwidth)
     last_lam, last_bandwidth = steps[-1]
-    estimator = LaplacianKModes(
-        n_clusters, lam=last_lam, bandwidth=last_bandwidth, path=steps, **parameters
-    )
+    estimator = LaplacianKModes(n_clusters, lam=last_lam, bandwidth=last_bandwidth, path=steps, **parameters)
     yield from estimator._walk(X, graph, sample_weight)
 
 

@@ -83,11 +83,7 @@ def make_affinity(
 def symmetric_weights(affinity: Affinity, neighbors: Neighbors) -> Any:
     """W (N, N): neighbours of either end are linked; entropic weights are averaged, others are equal."""
     A = directed_weights(affinity, neighbors, neighbors.indices.shape[0])
-    if affinity.kind == "entropic":
-        W = (A + A.T) * A.dtype.type(0.5)
-    else:
-        W = A.maximum(A.T)
-    W = csr_array(W)
+    W = csr_array((A + A.T) * A.dtype.type(0.5) if affinity.kind == "entropic" else A.maximum(A.T))
     W.eliminate_zeros()
     W.sort_indices()
     return W

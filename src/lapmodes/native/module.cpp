@@ -67,6 +67,13 @@ void require(bool ok, const char* what) {
     if (!ok) throw std::invalid_argument(what);
 }
 
+// As many threads as the work keeps busy: waking one costs more than a few tens of microseconds of work,
+// and thousands of short sweeps would spend their time waiting for each other.
+int useful_threads(int threads, Index operations) {
+    const Index busy = operations / 200'000;
+    return static_cast<int>(busy < 1 ? 1 : busy < threads ? busy : threads);
+}
+
 Index blocks_of(Index n) { return (n + kBlockRows - 1) / kBlockRows; }
 
 // The arrays of a CSR graph with its diagonal and the linear term: W, diagonal, B, lam.
@@ -114,6 +121,7 @@ void kernel_values(const Points<T>& X, const In<T>& modes_t, const In<T>& mode_s
     require(padded % kLanes<T> == 0 && padded >= k && static_cast<Index>(mode_sqnorm.size()) == padded,
             "modes_t must be padded to a multiple of lanes()");
     const InverseWidth<T> width = width_of(h, X.n);
+    threads = useful_threads(threads, X.n * k * (X.d + 8));
     nb::gil_scoped_release release;
     table<T>().kernel_values(X, modes_t.data(), k, padded, mode_sqnorm.data(), width, squared, B.data(), threads);
 }
@@ -131,6 +139,7 @@ void shift_sums(const Points<T>& X, const In<T>& Z, const In<T>& modes, const In
                 mass.size() == peak.size() && value.size() == peak.size(),
             "peak, mass, value and sums do not fit together");
     const InverseWidth<T> width = width_of(h, X.n);
+    threads = useful_threads(threads, X.n * (k + X.d + 8));
     nb::gil_scoped_release release;
     table<T>().shift_sums(X, Z.data(), modes.data(), k, mode_sqnorm.data(), width, active.data(), chunks,
                           peak.data(), mass.data(), value.data(), sums.data(), threads);
@@ -140,6 +149,7 @@ template <class T>
 void bind(nb::module_& m) {
     m.def("project_rows", [](const Out<T>& V, int threads) {
         require(V.ndim() == 2 && V.shape(1) > 0, "V must be (n, k)");
+        threads = useful_threads(threads, static_cast<Index>(V.size()) * 8);
         nb::gil_scoped_release release;
         table<T>().project_rows(V.data(), V.shape(0), V.shape(1), threads);
     }, "V"_a.noconvert(), "threads"_a);
@@ -153,6 +163,7 @@ void bind(nb::module_& m) {
                 "Z, Z_old and WZ_old must have the shape of B");
         require(static_cast<Index>(step.size()) == p.n, "step must have n entries");
         require(static_cast<Index>(stats.size()) == blocks_of(p.n) * kStatistics, "stats must be (blocks, 4)");
+        threads = useful_threads(threads, (static_cast<Index>(indices.size()) + 8 * p.n) * p.k);
         std::vector<T> scratch(static_cast<std::size_t>(threads) * 2 * p.k);
         nb::gil_scoped_release release;
         table<T>().sweep(p, Z.data(), Z_old.data(), WZ_old.data(), step.data(), static_cast<T>(momentum),
@@ -167,6 +178,7 @@ void bind(nb::module_& m) {
         const Problem<T> p = problem_of(indptr, indices, weights, diagonal, B, lam);
         require(Z.size() == B.size(), "Z must have the shape of B");
         require(static_cast<Index>(stats.size()) == blocks_of(p.n) * kStatistics, "stats must be (blocks, 4)");
+        threads = useful_threads(threads, (static_cast<Index>(indices.size()) + 8 * p.n) * p.k);
         std::vector<double> scratch(static_cast<std::size_t>(threads) * p.k);
         nb::gil_scoped_release release;
         table<T>().certify(p, Z.data(), scratch.data(), stats.data(), threads);
@@ -219,6 +231,7 @@ NB_MODULE(_native, m) {
     bind<double>(m);
     m.def("entropic_precisions", [](const In<double>& d2, double perplexity, const Out<double>& beta, int threads) {
         require(d2.ndim() == 2 && d2.shape(1) > 0 && beta.size() == d2.shape(0), "d2 must be (n, m) and beta (n,)");
+        threads = useful_threads(threads, static_cast<Index>(d2.size()) * 100);
         nb::gil_scoped_release release;
         lapmodes::entropic_precisions(d2.data(), d2.shape(0), d2.shape(1), perplexity, beta.data(), threads);
     }, "d2"_a.noconvert(), "perplexity"_a, "beta"_a.noconvert(), "threads"_a);

@@ -23,8 +23,6 @@ def follow(
 ) -> Iterator[PathPoint]:
     """One solution for each (lam, sigma), warm-started from the one before."""
     for lam, sigma in steps:
-        solution = alternate(
-            points, graph, start, lam, sigma, settings, sample_weight=sample_weight, step=step
-        )
+        solution = alternate(points, graph, start, lam, sigma, settings, sample_weight=sample_weight, step=step)
         start = Start(solution.C, solution.Z)
         yield PathPoint(lam, sigma, solution)

@@ -11,9 +11,7 @@ from .points import Points, inverse_width
 CHUNK_BYTES = 32 * 2**20
 
 
-def shift_modes(
-    points: Points, Z: Array, C: Array, sigma: float | Array, *, tol: float, max_iter: int = 100
-) -> Modes:
+def shift_modes(points: Points, Z: Array, C: Array, sigma: float | Array, *, tol: float, max_iter: int = 100) -> Modes:
     """Mean-shift all modes, weighted by Z, until none moves by more than `tol`.
 
     Each update raises the cluster's density or leaves it (majorisation: exp is convex). With infinite

@@ -71,7 +71,7 @@ def as_points(X: Any, threads: int) -> Points:
 
 
 def inverse_width(sigma: float | Array, dtype: Any) -> Array:
-    """h = 1 / (2 sigma^2), one value or one a point; zero for infinite sigma.
+    """The factor h = 1 / (2 sigma^2), one value or one a point; zero for infinite sigma.
 
     A width whose square underflows counts as the smallest one that does not.
     """

@@ -76,9 +76,7 @@ def best_kmeans(
     return best
 
 
-def _seeds(
-    points: Points, init: str, K: int, rng: np.random.RandomState, sample_weight: Array | None
-) -> Array:
+def _seeds(points: Points, init: str, K: int, rng: np.random.RandomState, sample_weight: Array | None) -> Array:
     if init == "random":
         allowed = np.arange(points.n) if sample_weight is None else np.flatnonzero(sample_weight)
         return points.rows(rng.choice(allowed, K, replace=False))

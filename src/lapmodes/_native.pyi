@@ -1,0 +1,39 @@
+from typing import Any
+
+BLOCK_ROWS: int
+LANES_FLOAT32: int
+LANES_FLOAT64: int
+
+def project_rows(V: Any, threads: int) -> None: ...
+def sweep(
+    indptr: Any,
+    indices: Any,
+    weights: Any,
+    diagonal: Any,
+    B: Any,
+    lam: float,
+    Z: Any,
+    Z_old: Any,
+    WZ_old: Any,
+    step: Any,
+    momentum: float,
+    stats: Any,
+    threads: int,
+) -> None: ...
+def certify(
+    indptr: Any,
+    indices: Any,
+    weights: Any,
+    diagonal: Any,
+    B: Any,
+    lam: float,
+    Z: Any,
+    stats: Any,
+    threads: int,
+) -> None: ...
+def kernel_values(*points_modes_and_out: Any) -> None: ...
+def shift_sums(*points_modes_and_out: Any) -> None: ...
+def entropic_precisions(d2: Any, perplexity: float, beta: Any, threads: int) -> None: ...
+def isa() -> str: ...
+def set_isa(name: str) -> None: ...
+def max_threads() -> int: ...

@@ -1,0 +1,104 @@
+"""The package as a whole: public names, layers, cost of importing."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import importlib
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import lapmodes
+
+SOURCE = Path(lapmodes.__file__).parent
+
+# What each part of the package must not import: dependencies point down only.
+FORBIDDEN = {
+    "graph": ("solve", "baselines", "_estimator", "_fit", "_problem", "path", "plotting", "demo"),
+    "solve": ("graph", "baselines", "_estimator", "_fit", "_problem", "path", "plotting", "demo"),
+    "baselines": ("_estimator", "_fit", "path", "plotting", "demo"),
+    "datasets": ("_estimator", "graph", "solve", "plotting"),
+    "_estimator.py": ("path", "plotting", "demo", "baselines"),
+    "_records.py": ("graph", "solve", "_estimator", "_problem"),
+    "metrics.py": ("graph", "solve", "_estimator", "plotting"),
+    "plotting.py": ("demo", "solve", "graph"),
+}
+
+
+def imported_parts(file):
+    """First component, below lapmodes, of everything that a file imports from the package."""
+    depth = len(file.relative_to(SOURCE).parts)
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            inside = depth - node.level
+            prefix = list(file.relative_to(SOURCE).parts[:inside])
+            target = prefix + (node.module or "").split(".")
+            names = [target] if node.module else [[*prefix, alias.name] for alias in node.names]
+            yield from ((name[0] or name[-1]) for name in names)
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("lapmodes."):
+            yield node.module.split(".")[1]
+
+
+@pytest.mark.parametrize("part", FORBIDDEN)
+def test_dependencies_point_down_only(part):
+    place = SOURCE / part
+    for file in [place] if place.is_file() else place.rglob("*.py"):
+        wrong = set(imported_parts(file)) & set(FORBIDDEN[part])
+        assert not wrong, f"{file.relative_to(SOURCE)} must not import {wrong}"
+
+
+def test_public_names():
+    assert set(lapmodes.__all__) == {
+        "DegenerateWarning",
+        "KModes",
+        "LaplacianKMeans",
+        "LaplacianKModes",
+        "PathPoint",
+        "Solution",
+        "fit_path",
+        "load",
+    }
+    assert all(hasattr(lapmodes, name) for name in lapmodes.__all__)
+    assert (SOURCE / "py.typed").exists()
+
+
+def test_version_is_the_distributions():
+    from importlib.metadata import version
+
+    assert lapmodes.__version__ == version("lapmodes")
+
+
+def test_import_brings_no_plotting_or_command_line_package():
+    heavy = ["matplotlib", "plotly", "dash", "typer", "rich", "click", "pandas", "polars", "dask"]
+    code = (
+        f"import sys, sklearn.cluster; before = set(sys.modules); import lapmodes; "
+        f"print(*({{m.split('.')[0] for m in set(sys.modules) - before}} & set({heavy})))"
+    )
+    loaded = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True)
+    assert loaded.stdout.split() == []
+
+
+def test_import_is_hardly_slower_than_sklearn_cluster():
+    def seconds(module):
+        code = f"import time; t = time.perf_counter(); import {module}; print(time.perf_counter() - t)"
+        return float(subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True).stdout)
+
+    pairs = [(seconds("lapmodes"), seconds("sklearn.cluster")) for _ in range(7)]
+    ours, theirs = (min(column) for column in zip(*pairs, strict=True))
+    assert ours <= 1.15 * theirs
+
+
+MODULES = [
+    module.name for module in pkgutil.walk_packages(lapmodes.__path__, "lapmodes.") if "_native" not in module.name
+]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_in_docstrings_run(name):
+    pytest.importorskip("matplotlib")
+    failed, _ = doctest.testmod(importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert failed == 0

@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import os
+import pickle
+import zipfile
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.neighbors import kneighbors_graph
+
+import lapmodes
+from lapmodes import KModes, LaplacianKMeans, LaplacianKModes
+
+MODELS = [
+    LaplacianKModes(3, random_state=0),
+    LaplacianKModes(3, bandwidth="adaptive", affinity="entropic", laplacian="normalized", random_state=0),
+    LaplacianKModes(3, affinity="heat", bandwidth=0.8, path=3, random_state=0),
+    KModes(3, random_state=0),
+    LaplacianKMeans(3, metric="cosine", random_state=0),
+]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+@pytest.mark.parametrize("sparse", [False, True])
+def test_saved_models_answer_as_before(tmp_path, blobs, model, sparse):
+    X = blobs[0] + 3
+    X = sp.csr_array(X) if sparse else X
+    model.fit(X, sample_weight=np.linspace(0.5, 1, X.shape[0]))
+    model.save(tmp_path / "model.npz")
+    back = lapmodes.load(tmp_path / "model.npz")
+    assert type(back) is type(model)
+    assert repr(back) == repr(model)
+    for name in ("labels_", "assignments_", "cluster_centers_", "exemplars_", "history_", "bandwidth_", "lam_", "gap_"):
+        np.testing.assert_array_equal(getattr(back, name), getattr(model, name))
+    assert abs(back.graph_ - model.graph_).sum() == 0
+    np.testing.assert_array_equal(back.predict_proba(X[:20]), model.predict_proba(X[:20]))
+    np.testing.assert_array_equal(back.transform(X[:20]), model.transform(X[:20]))
+    back.save(tmp_path / "again.npz")
+
+
+def test_given_graph_and_names_are_kept(tmp_path, blobs):
+    import pandas as pd
+
+    frame = pd.DataFrame(blobs[0], columns=["a", "b"])
+    W = kneighbors_graph(blobs[0], 6)
+    LaplacianKModes(3, random_state=0).fit(frame, graph=W.maximum(W.T)).save(tmp_path / "m.npz")
+    back = lapmodes.load(tmp_path / "m.npz")
+    assert list(back.feature_names_in_) == ["a", "b"]
+    assert back.predict(frame, graph=W).shape == (180,)
+
+
+def test_no_pickle_anywhere(tmp_path, blobs):
+    LaplacianKModes(3, random_state=0).fit(blobs[0]).save(tmp_path / "m.npz")
+    with zipfile.ZipFile(tmp_path / "m.npz") as archive:
+        for name in archive.namelist():
+            assert b"|O" not in archive.read(name)[:200]
+
+    class Trap:
+        def __reduce__(self):
+            return (os.mkdir, (str(tmp_path / "ran"),))
+
+    with open(tmp_path / "trap.npz", "wb") as stream:
+        np.savez(stream, header=np.array([Trap()], dtype=object))
+    with pytest.raises(ValueError, match="not a lapmodes model"):
+        lapmodes.load(tmp_path / "trap.npz")
+    (tmp_path / "plain.npz").write_bytes(pickle.dumps(Trap()))
+    with pytest.raises(ValueError, match="not a lapmodes model"):
+        lapmodes.load(tmp_path / "plain.npz")
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("share", [0, 0.1, 0.5, 0.9, 0.99])
+def test_cut_off_files_are_refused(tmp_path, blobs, share):
+    path = tmp_path / "m.npz"
+    LaplacianKModes(3, random_state=0).fit(blobs[0]).save(path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(share * len(whole))])
+    with pytest.raises(ValueError, match="not a lapmodes model, or it is damaged"):
+        lapmodes.load(path)
+
+
+def test_missing_file_is_an_os_error(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        lapmodes.load(tmp_path / "none.npz")
+
+
+def test_failed_save_leaves_the_old_file(tmp_path, blobs, monkeypatch):
+    path = tmp_path / "m.npz"
+    model = LaplacianKModes(3, random_state=0).fit(blobs[0])
+    model.save(path)
+    before = path.read_bytes()
+    monkeypatch.setattr(np, "savez", lambda stream, **_: stream.write(b"half") / 0)
+    with pytest.raises(ZeroDivisionError):
+        model.save(path)
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == ["m.npz"]
+
+
+def test_callable_affinity_cannot_be_saved(tmp_path, blobs):
+    model = LaplacianKModes(3, affinity=lambda d: np.exp(-d), random_state=0).fit(blobs[0])
+    with pytest.raises(ValueError, match="callable 'affinity' cannot be saved"):
+        model.save(tmp_path / "m.npz")
+    assert os.listdir(tmp_path) == []
+
+
+def test_estimators_can_be_pickled(blobs):
+    model = LaplacianKModes(3, random_state=0).fit(blobs[0])
+    back = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(back.predict_proba(blobs[0]), model.predict_proba(blobs[0]))
