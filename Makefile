@@ -6,11 +6,11 @@ FILES := $(shell find src -name '*.py')
 
 .PHONY: demo test bench lint clean
 
-demo: $(VENV)/installed-test ## draw the paper's figures 2 and 3 into demo/
+demo: $(VENV)/installed-plot ## draw the paper's figures 2 and 3 into demo/
 	$(BIN)/python -m lapmodes.demo
 
 test: $(VENV)/installed-test ## run the tests
-	$(BIN)/python -m pytest tests -n 2
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest tests -n 2
 
 bench: $(VENV)/installed-test ## longer checks; real data through LAPMODES_DATA
 	$(BIN)/python -m pytest tests -m slow
