@@ -37,6 +37,7 @@ class PeakMemory:
 
     @property
     def growth(self) -> int:
+        """Bytes above the start."""
         return self.peak - self.base
 
     def _watch(self) -> None:
