@@ -123,6 +123,8 @@ class LaplacianKModes(
         The values used.
     graph_ : CSR matrix of shape (n_samples, n_samples)
         The affinity, edges multiplied by the square root of the sample weights at both ends.
+    n_components_ : int
+        Number of connected components of the graph; an isolated point is one.
     path_ : list of PathPoint
         The solution of each step of the path; a single one without `path`.
 
@@ -258,6 +260,7 @@ class LaplacianKModes(
         self.lam_ = path[-1].lam
         self.bandwidth_ = path[-1].bandwidth
         self.graph_ = problem.graph.affinity
+        self.n_components_ = problem.graph.n_components
         self.path_ = path
         self.sample_weight_ = problem.sample_weight
         self._fit_X = problem.points.X
@@ -384,6 +387,13 @@ def warn_of_trouble(solution: Solution, max_iter: int) -> None:
         warnings.warn(
             f"The alternation did not rest within {max_iter} iterations (last movement "
             f"{solution.history['moved'][-1]:.2e}). Raise 'max_iter' or 'tol'.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+    if not solution.certified:
+        warnings.warn(
+            f"The last assignment step ended with a gap of {solution.gap:.2e}, more than asked for: a long graph or "
+            "large 'lam'. The assignments are valid; use a smaller 'lam' or a larger 'tol' for a tighter proof.",
             ConvergenceWarning,
             stacklevel=4,
         )

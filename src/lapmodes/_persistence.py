@@ -20,7 +20,7 @@ from .graph.affinity import Affinity
 from .graph.neighbors import NeighborIndex
 
 FORMAT = 1
-NUMBERS = ("objective_", "gap_", "n_iter_", "lam_")
+NUMBERS = ("objective_", "gap_", "n_iter_", "lam_", "n_components_")
 ARRAYS = ("assignments_", "cluster_centers_", "exemplars_", "history_")
 
 
@@ -47,6 +47,7 @@ def save_model(model: Any, file: str | os.PathLike[str]) -> None:
         if model._affinity is None
         else {"kind": model._affinity.kind, "n_neighbors": model._affinity.n_neighbors, "width": model._affinity.width},
         "converged": bool(model.path_[-1].solution.converged),
+        "certified": bool(model.path_[-1].solution.certified),
     }
     with atomic_write(file) as stream:
         np.savez(stream, header=np.asarray(json.dumps(header)), **arrays)
@@ -90,7 +91,7 @@ def _restore(model: Any, header: dict[str, Any], data: dict[str, Array]) -> None
         setattr(model, name, data[name])
     for name in NUMBERS:
         setattr(model, name, header["numbers"][name])
-    model.n_iter_ = int(model.n_iter_)
+    model.n_iter_, model.n_components_ = int(model.n_iter_), int(model.n_components_)
     model.bandwidth_ = data["bandwidth_"] if data["bandwidth_"].ndim else float(data["bandwidth_"])
     model._fit_X, model.graph_ = _unpack("X", data), _unpack("graph", data)
     model.sample_weight_ = data.get("sample_weight_")
@@ -109,6 +110,7 @@ def _restore(model: Any, header: dict[str, Any], data: dict[str, Array]) -> None
         model.gap_,
         model.n_iter_,
         header["converged"],
+        header["certified"],
         model.history_,
         data["unlit"],
     )

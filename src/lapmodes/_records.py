@@ -132,6 +132,9 @@ class Solution:
     gap: float
     n_iter: int
     converged: bool
+    """Whether the modes came to rest."""
+    certified: bool
+    """Whether the last assignment step reached its gap."""
     history: Array
     """One row an iteration, of dtype HISTORY."""
     unlit: Array

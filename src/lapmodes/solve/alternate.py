@@ -71,7 +71,7 @@ def alternate(
             break
     unlit = _unlit(graph, B, lam, sigma)
     rows = np.array(history, dtype=HISTORY)
-    return Solution(C, Z, result.energy, result.gap, len(rows), converged, rows, unlit)
+    return Solution(C, Z, result.energy, result.gap, len(rows), converged, result.converged, rows, unlit)
 
 
 def _assign(
