@@ -182,26 +182,29 @@ def test_weights_are_copies():
         weighted = KModes(3, **shared).fit(X, sample_weight=copies)
         copied = KModes(3, **shared).fit(np.repeat(X, copies, axis=0))
         np.testing.assert_allclose(weighted.cluster_centers_, copied.cluster_centers_, atol=1e-6)
-        assert weighted.objective_ == pytest.approx(copied.objective_)
+        assert weighted.objective_ * copies[copies > 0].mean() == pytest.approx(copied.objective_)
 
 
-def test_weight_zero_has_no_influence_and_scale_none(blobs):
-    X, _ = blobs
+@pytest.mark.parametrize("parameters", [{"lam": 0.1, "bandwidth": 0.7}, {}, {"bandwidth": np.inf}, {"lam": 0}])
+@pytest.mark.parametrize("laplacian", ["unnormalized", "normalized"])
+def test_weight_zero_has_no_influence_and_scale_none(blobs, parameters, laplacian):
+    X, y = blobs
     weight = np.ones(len(X))
     weight[::7] = 0
-    shared = {"bandwidth": 0.7, "lam": 0.1, "init": X[[1, 71, 131]], "n_neighbors": 5, "tol": 1e-8}
-    from sklearn.neighbors import kneighbors_graph
-
-    W = kneighbors_graph(X, 5)
-    W = W.maximum(W.T)
     keep = weight > 0
-    with pytest.warns(DegenerateWarning, match="26 points"):
-        weighted = LaplacianKModes(3, **shared).fit(X, graph=W, sample_weight=weight)
-    absent = LaplacianKModes(3, **shared).fit(X[keep], graph=W[keep][:, keep])
-    np.testing.assert_allclose(weighted.cluster_centers_, absent.cluster_centers_, atol=1e-8)
-    with pytest.warns(DegenerateWarning):
-        scaled = LaplacianKModes(3, **shared).fit(X, graph=W, sample_weight=1e3 * weight)
-    np.testing.assert_allclose(scaled.cluster_centers_, weighted.cluster_centers_, atol=1e-4)
+    make = lambda: LaplacianKModes(3, **parameters, laplacian=laplacian, init="k-means", random_state=0)  # noqa: E731
+    weighted = make().fit(X, sample_weight=weight)
+    absent = make().fit(X[keep])
+    scaled = make().fit(X, sample_weight=1e3 * weight)
+    for other in (absent, scaled):
+        np.testing.assert_allclose(weighted.cluster_centers_, other.cluster_centers_, atol=1e-12)
+        assert weighted.lam_ == pytest.approx(other.lam_)
+        np.testing.assert_allclose(weighted.predict_proba(X), other.predict_proba(X), atol=1e-9)
+    np.testing.assert_array_equal(weighted.assignments_[keep], absent.assignments_)
+    assert adjusted_rand_score(y, weighted.labels_) == 1
+    assert weighted.graph_.shape == (180, 180)
+    np.testing.assert_array_equal(weighted.graph_.sum(axis=1)[~keep], 0)
+    np.testing.assert_array_equal(keep[weighted.exemplars_], True)
 
 
 def test_labels_follow_permutation_scale_and_shift():
@@ -261,7 +264,7 @@ def test_densities_are_normalised_and_mix_to_the_score():
 def test_collapse_is_reported(blobs):
     X, _ = blobs
     with pytest.warns(DegenerateWarning, match="ended without any point.*smaller 'lam'"):
-        LaplacianKModes(5, lam=1e4, affinity="binary", bandwidth=0.5, random_state=0).fit(X)
+        LaplacianKModes(5, lam=10.0, affinity="binary", bandwidth=0.5, random_state=0).fit(X)
 
 
 def test_no_rest_is_reported(blobs):
@@ -272,7 +275,9 @@ def test_no_rest_is_reported(blobs):
 def test_unreachable_component_follows_its_nearest_point_and_is_reported():
     rng = np.random.default_rng(0)
     X = np.vstack([rng.normal(size=(50, 2)), rng.normal(size=(50, 2)) + 20, 0.1 * rng.normal(size=(9, 2)) + [12, 12]])
-    with pytest.warns(DegenerateWarning, match="9 points lie in parts of the graph that no mode's kernel reaches"):
+    with pytest.warns(
+        DegenerateWarning, match="9 of 109 points lie in parts of the graph that no mode's kernel reaches"
+    ):
         model = LaplacianKModes(2, init=X[[0, 50]], bandwidth=1.0, lam=1.0, n_neighbors=5).fit(X)
     assert (model.labels_[100:] == model.labels_[50]).all()
 
@@ -332,9 +337,8 @@ def test_progress_callback_verbose_and_early_stop(blobs, capsys):
     assert {phase for phase, *_ in seen} == {"neighbours", "start", "alternate"}
     assert seen[0][:3] == ("neighbours", 180, 180)
     assert "alternate" in capsys.readouterr().err
-    with pytest.warns(ConvergenceWarning):
-        stopped = LaplacianKModes(3, tol=0, callback=lambda phase, *_: phase == "alternate").fit(blobs[0])
-    assert stopped.n_iter_ == 1
+    stopped = LaplacianKModes(3, tol=0, path=4, callback=lambda phase, *_: phase == "alternate").fit(blobs[0])
+    assert (stopped.n_iter_, len(stopped.path_)) == (1, 1)
 
 
 def test_scikit_learn_callbacks(blobs):
@@ -369,3 +373,107 @@ def test_read_only_and_memory_mapped_input(tmp_path, blobs):
     a, b = LaplacianKModes(3, random_state=0).fit(mapped), LaplacianKModes(3, random_state=0).fit(X)
     np.testing.assert_array_equal(a.labels_, b.labels_)
     np.testing.assert_array_equal(a.predict_proba(mapped), b.predict_proba(X))
+
+
+def test_a_point_that_no_kernel_reaches_at_all_goes_to_the_nearest_mode():
+    with pytest.warns(DegenerateWarning, match="2 of 2 points"):
+        model = LaplacianKModes(1, bandwidth=1e-3, lam=1.0, init=[[0.5]]).fit([[0.0], [1.0]])
+    np.testing.assert_array_equal(model.assignments_, 1)
+
+
+def test_restarts_are_compared_at_the_same_lam():
+    from sklearn.datasets import make_blobs
+
+    X, _ = make_blobs(60, centers=3, cluster_std=[0.3, 0.5, 1.5], random_state=5)
+    single = [
+        LaplacianKModes(3, init="k-means++", random_state=rng).fit(X)
+        for rng in [np.random.RandomState(5)]
+        for _ in range(4)
+    ]
+    best = LaplacianKModes(3, init="k-means++", n_init=4, random_state=5).fit(X)
+    assert best.lam_ == max(model.lam_ for model in single)
+
+
+def test_sparse_text_and_mixed_formats():
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    texts = ["red apple pie", "apple tart", "red apple", "fast car", "car engine", "fast engine"] * 5
+    X = TfidfVectorizer().fit_transform(texts)
+    y = np.array([0, 0, 0, 1, 1, 1] * 5)
+    for model in (
+        KModes(2, random_state=0),
+        LaplacianKMeans(2, random_state=0),
+        LaplacianKModes(2, init="k-means", path=3),
+    ):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DegenerateWarning)
+            labels = model.fit_predict(X)
+        assert adjusted_rand_score(y, labels) == 1
+        np.testing.assert_array_equal(model.predict(X.toarray()), model.predict(X))
+    dense = LaplacianKModes(2, lam=0.1, random_state=0).fit(X.toarray())
+    np.testing.assert_array_equal(dense.predict(X), dense.predict(X.toarray()))
+
+
+def test_parameters_changed_after_fit_do_not_change_the_model(blobs):
+    X, _ = blobs
+    model = LaplacianKModes(3, random_state=0).fit(X)
+    before = model.predict_proba(X)
+    model.set_params(n_clusters=6, metric="cosine", laplacian="normalized", n_neighbors=3)
+    np.testing.assert_array_equal(model.predict_proba(X), before)
+
+
+def test_given_graph_is_left_alone_and_may_be_read_only(blobs):
+    from sklearn.neighbors import kneighbors_graph
+
+    W = kneighbors_graph(blobs[0], 5)
+    W = sp.csr_array(W.maximum(W.T))
+    W.indices[:2] = W.indices[:2][::-1].copy()
+    W = sp.csr_array((W.data, W.indices, W.indptr), shape=W.shape)
+    before = W.indices.copy()
+    for part in (W.data, W.indices, W.indptr):
+        part.setflags(write=False)
+    LaplacianKModes(3, random_state=0).fit(blobs[0], graph=W)
+    np.testing.assert_array_equal(W.indices, before)
+
+
+def test_built_and_given_graphs_map_alike_under_weights(blobs):
+    X, _ = blobs
+    weight = np.random.default_rng(0).uniform(0.5, 2, len(X))
+    from sklearn.neighbors import kneighbors_graph
+
+    W = kneighbors_graph(X, 5)
+    shared = {"lam": 0.1, "bandwidth": 0.7, "init": "k-means", "random_state": 0}
+    built = LaplacianKModes(3, affinity="binary", n_neighbors=5, **shared).fit(X, sample_weight=weight)
+    given = LaplacianKModes(3, **shared).fit(X, sample_weight=weight, graph=W.maximum(W.T))
+    cross = kneighbors_graph(np.vstack([X, X + 0.1]), 6)[180:, :180]
+    exact = built._trained.index.query(X + 0.1, 5).indices
+    cross = sp.csr_array((np.ones(900), exact.ravel(), np.arange(0, 901, 5)), shape=(180, 180))
+    np.testing.assert_allclose(given.predict_proba(X + 0.1, graph=cross), built.predict_proba(X + 0.1), atol=1e-12)
+
+
+def test_warnings_point_at_the_callers_line(blobs):
+    for call in ("fit", "fit_predict", "fit_transform"):
+        with pytest.warns(ConvergenceWarning) as caught:
+            getattr(LaplacianKModes(3, max_iter=1, init="random", random_state=0), call)(blobs[0])
+        assert {warning.filename for warning in caught} == {__file__}
+
+
+def test_fit_in_a_forked_child_after_a_threaded_fit():
+    import multiprocessing
+
+    X = np.random.default_rng(0).normal(size=(20_000, 2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        LaplacianKMeans(4, lam=0, n_jobs=2, random_state=0).fit(X)
+        with multiprocessing.get_context("fork").Pool(1) as pool:
+            assert pool.apply_async(_fit_in_child, (X,)).get(timeout=60) == 4
+
+
+def _fit_in_child(X):
+    return len(np.unique(LaplacianKMeans(4, lam=0, n_jobs=2, random_state=0).fit(X).labels_))
+
+
+def test_far_from_the_origin_in_many_dimensions():
+    X = np.random.default_rng(0).normal(size=(100, 20))
+    near, far = (LaplacianKModes(3, random_state=0).fit(X + shift) for shift in (0, 1e7))
+    assert abs((near.graph_ > 0).astype(int) - (far.graph_ > 0).astype(int)).sum() == 0

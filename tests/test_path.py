@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
-from lapmodes import LaplacianKModes, fit_path
+from lapmodes import KModes, LaplacianKMeans, LaplacianKModes, fit_path
 
 
 def test_one_solution_a_step_in_any_direction(blobs):
@@ -22,8 +23,24 @@ def test_steps_are_solved_only_when_asked_for(blobs):
         blobs[0], 3, lam=0.1, bandwidth=[2, 1, 0.5], callback=lambda *a: seen.append(a[0]), tol=0, max_iter=2
     )
     assert seen == []
-    next(walk)
+    with pytest.warns(ConvergenceWarning):
+        next(walk)
     assert seen.count("alternate") == 2
+
+
+def test_a_path_that_ends_without_smoothing_still_has_its_graph(blobs):
+    first, _, last = fit_path(blobs[0], 3, lam=[1.0, 0.1, 0.0], bandwidth=0.7, init="k-means", random_state=0)
+    assert np.any((first.solution.Z > 0) & (first.solution.Z < 1))
+    assert np.all((last.solution.Z == 0) | (last.solution.Z == 1))
+    model = KModes(3, path=[(1.0, 0.5)], random_state=0).fit(blobs[0])
+    assert model.predict(blobs[0]).shape == (180,)
+
+
+def test_densities_follow_the_fitted_bandwidth(blobs):
+    ends_infinite = LaplacianKModes(3, lam=0.1, bandwidth=0.5, path=[(0.1, 0.5), (0.1, np.inf)]).fit(blobs[0])
+    assert not hasattr(ends_infinite, "density")
+    ends_finite = LaplacianKMeans(3, path=[(0.0, 0.5)]).fit(blobs[0])
+    assert np.isfinite(ends_finite.density(blobs[0])).all()
 
 
 def test_warm_start_continues_from_the_step_before(blobs):
@@ -51,6 +68,8 @@ def test_counted_path_leads_from_k_means_to_the_target(blobs):
     [
         ({"lam": [1, 2], "bandwidth": [1, 2, 3]}, "same length.*Got 2 and 3"),
         ({"lam": []}, "at least one value"),
+        ({"n_init": 3}, "follows one start"),
+        ({"n_clusters": -3}, "'n_clusters' parameter"),
         ({"lam": -1.0}, "'lam' parameter.*at least 0"),
         ({"bandwidth": [1.0, -1.0]}, "'bandwidth' parameter"),
         ({"lam": [1.0, -1.0, 1.0], "bandwidth": 1.0}, "'path' parameter"),
@@ -58,4 +77,4 @@ def test_counted_path_leads_from_k_means_to_the_target(blobs):
 )
 def test_bad_paths(blobs, arguments, message):
     with pytest.raises(ValueError, match=message):
-        list(fit_path(blobs[0], 3, **arguments))
+        fit_path(blobs[0], **{"n_clusters": 3, **arguments})

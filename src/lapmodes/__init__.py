@@ -4,7 +4,7 @@ from ._estimator import LaplacianKModes
 from ._persistence import load
 from ._records import PathPoint, Solution
 from ._special_cases import KModes, LaplacianKMeans
-from ._validation import DegenerateWarning
+from ._warnings import DegenerateWarning
 from .path import fit_path
 
 __version__ = "0.1.0"

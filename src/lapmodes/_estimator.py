@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._fit import best_walk, walk
 from ._persistence import save_model
-from ._predict import kernel_at_modes, log_densities, map_new
+from ._predict import Trained, kernel_at_modes, log_densities, map_new
 from ._problem import Problem, pose
 from ._progress import BarProgress, CallableProgress, ContextProgress, ManyProgress, Progress
-from ._records import Array, PathPoint, Solution
-from ._validation import DegenerateWarning, check_parameters, check_sample_weight, unit_rows
-from .solve.points import kernel_values
+from ._records import Array, PathPoint
+from ._threads import effective_threads
+from ._validation import canonical, check_parameters, check_sample_weight, unit_rows
+from ._warnings import warn_of_trouble
+from .solve.points import nearest_points
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -39,7 +40,8 @@ except ImportError:  # scikit-learn before 1.9
 
 def _has_density(estimator: Any) -> bool:
     """Whether clusters have a kernel density: not with infinite bandwidth."""
-    if isinstance(estimator.bandwidth, str) or np.isfinite(estimator.bandwidth):
+    bandwidth = getattr(estimator, "bandwidth_", estimator.bandwidth)
+    if isinstance(bandwidth, str) or np.isfinite(bandwidth).all():
         return True
     raise AttributeError("With infinite bandwidth the clusters have no density. Use a finite 'bandwidth'.")
 
@@ -85,7 +87,8 @@ class LaplacianKModes(
         Number of random starts that are run to the end; the one with the lowest objective is kept.
     path : int, list of (lam, bandwidth) or None, default=None
         Homotopy: follow solutions along this path instead of solving at the target at once. An int is that
-        many geometric steps from K-means to (`lam`, `bandwidth`).
+        many geometric steps from K-means to (`lam`, `bandwidth`); a list is followed as it is, and its last pair is
+        what the model is fitted at.
     max_iter : int, default=100
         Most alternations (of each step of the path).
     tol : float, default=1e-3
@@ -98,8 +101,8 @@ class LaplacianKModes(
     verbose : bool, default=False
         Show progress bars on the terminal.
     callback : callable or None, default=None
-        Called as ``callback(phase, done, total, info)`` at each step of the work; a true answer ends the
-        phase early.
+        Called as ``callback(phase, done, total, info)`` at each step of the work, in the phases 'neighbours',
+        'start' and 'alternate'; a true answer in the last one ends the fit after that alternation.
 
     Attributes
     ----------
@@ -116,9 +119,9 @@ class LaplacianKModes(
     gap_ : float
         Certificate: given the modes, no assignment has an objective below ``objective_ - gap_``.
     n_iter_ : int
-        Number of alternations.
+        Number of alternations (of the last step of the path).
     history_ : structured ndarray
-        Objective, gap, movement, steps and seconds of each alternation.
+        Objective, gap, movement, steps and seconds of each alternation (of the last step of the path).
     lam_, bandwidth_ : float, or ndarray of shape (n_samples,) for adaptive bandwidths
         The values used.
     graph_ : CSR matrix of shape (n_samples, n_samples)
@@ -137,11 +140,13 @@ class LaplacianKModes(
     >>> from lapmodes import LaplacianKModes
     >>> from lapmodes.datasets import make_spirals
     >>> X, y = make_spirals(random_state=0)
-    >>> model = LaplacianKModes(n_clusters=5, random_state=0).fit(X)
+    >>> model = LaplacianKModes(5, lam=100, bandwidth=0.2, affinity="heat", n_neighbors=5, init="k-means",
+    ...                         random_state=0).fit(X)
     >>> model.cluster_centers_.shape, model.assignments_.shape
     ((5, 2), (2000, 5))
-    >>> model.predict([[0.0, 0.5]]).shape
-    (1,)
+    >>> from lapmodes.metrics import clustering_accuracy
+    >>> float(clustering_accuracy(y, model.labels_))
+    1.0
     """
 
     def __init__(
@@ -188,12 +193,13 @@ class LaplacianKModes(
         Parameters
         ----------
         X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
-            The points; float32 is worked on in float32.
+            The points; float32 is worked on in float32. They are kept, not copied, for the mapping of new points.
         y : ignored
         graph : sparse matrix of shape (n_samples, n_samples), optional
             A symmetric non-negative affinity to use in place of a neighbour graph.
         sample_weight : array-like of shape (n_samples,), optional
-            A point of weight 2 pulls twice as hard; one of weight 0 has no influence.
+            A point of weight 2 pulls twice as hard as one of weight 1; only ratios matter (weights are scaled to
+            mean 1). One of weight 0 is left out, and takes the assignment of its nearest neighbour that is not.
 
         Returns
         -------
@@ -230,7 +236,9 @@ class LaplacianKModes(
             order="C",
             ensure_min_samples=2 if reset else 1,
         )
-        return unit_rows(X) if self.metric == "cosine" else X
+        if issparse(X):
+            X = canonical(X)
+        return unit_rows(X) if (self.metric if reset else self._trained.metric) == "cosine" else X
 
     @contextmanager
     def _progress(self) -> Iterator[Progress]:
@@ -248,26 +256,38 @@ class LaplacianKModes(
         context.call_on_fit_task_end(estimator=self)
 
     def _store(self, problem: Problem, path: list[PathPoint]) -> None:
-        solution = path[-1].solution
+        last = path[-1]
+        solution = last.solution
         self.assignments_ = solution.Z
         self.labels_ = solution.labels
         self.cluster_centers_ = solution.C
-        self.exemplars_ = kernel_values(problem.points, solution.C, 1.0, squared=True).argmax(axis=0)
+        self.exemplars_ = problem.samples(nearest_points(problem.points, solution.C))
         self.objective_ = solution.objective
         self.gap_ = solution.gap
         self.n_iter_ = solution.n_iter
         self.history_ = solution.history
-        self.lam_ = path[-1].lam
-        self.bandwidth_ = path[-1].bandwidth
-        self.graph_ = problem.graph.affinity
+        self.lam_ = float(last.lam)
+        self.bandwidth_ = problem.spread_out(last.bandwidth) if np.ndim(last.bandwidth) else float(last.bandwidth)
+        self.graph_ = problem.whole_graph()
         self.n_components_ = problem.graph.n_components
         self.path_ = path
-        self.sample_weight_ = problem.sample_weight
-        self._fit_X = problem.points.X
-        self._affinity = problem.affinity
-        self._index = problem.index
         self._n_features_out = self.n_clusters
-        warn_of_trouble(solution, self.max_iter)
+        self._trained = Trained(
+            X=problem.points.X,
+            Z=solution.Z if problem.kept is None else solution.Z[problem.kept],
+            C=solution.C,
+            lam=self.lam_,
+            bandwidth=last.bandwidth,
+            sample_weight=problem.sample_weight,
+            degrees=problem.graph.degrees if self.laplacian == "normalized" else None,
+            affinity=problem.affinity,
+            n_neighbors=self.n_neighbors,
+            metric=self.metric,
+            kept=problem.kept,
+            n_samples=solution.Z.shape[0],
+            index=problem.index,
+        )
+        warn_of_trouble(solution)
 
     def fit_predict(self, X: Any, y: Any = None, **fit_params: Any) -> Array:
         """Cluster the rows of X and return `labels_`."""
@@ -310,7 +330,7 @@ class LaplacianKModes(
         ndarray of shape (n_queries, n_clusters)
         """
         check_is_fitted(self)
-        return map_new(self, self._validate(X, reset=False), graph)
+        return map_new(self._trained, self._validate(X, reset=False), graph, effective_threads(self.n_jobs))
 
     def transform(self, X: Any) -> Array:
         """Kernel values between new points and the modes; distances to them for infinite bandwidth.
@@ -325,7 +345,7 @@ class LaplacianKModes(
         ndarray of shape (n_queries, n_clusters)
         """
         check_is_fitted(self)
-        return kernel_at_modes(self, self._validate(X, reset=False))
+        return kernel_at_modes(self._trained, self._validate(X, reset=False), effective_threads(self.n_jobs))
 
     @available_if(_has_density)  # type: ignore[untyped-decorator]
     def density(self, X: Any, *, log: bool = False) -> Array:
@@ -342,8 +362,7 @@ class LaplacianKModes(
         -------
         ndarray of shape (n_queries, n_clusters)
         """
-        check_is_fitted(self)
-        densities, _ = log_densities(self, self._validate(X, reset=False))
+        densities, _ = self._log_densities(X)
         return densities if log else np.exp(densities)
 
     @available_if(_has_density)  # type: ignore[untyped-decorator]
@@ -359,9 +378,12 @@ class LaplacianKModes(
         -------
         ndarray of shape (n_queries,)
         """
-        check_is_fitted(self)
-        densities, log_weight = log_densities(self, self._validate(X, reset=False))
+        densities, log_weight = self._log_densities(X)
         return np.asarray(logsumexp(densities + log_weight, axis=1))
+
+    def _log_densities(self, X: Any) -> tuple[Array, Array]:
+        check_is_fitted(self)
+        return log_densities(self._trained, self._validate(X, reset=False), effective_threads(self.n_jobs))
 
     def save(self, file: str | os.PathLike[str]) -> None:
         """Write the fitted model to one `.npz` file, without pickle; :func:`lapmodes.load` reads it.
@@ -379,36 +401,3 @@ class LaplacianKModes(
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def warn_of_trouble(solution: Solution, max_iter: int) -> None:
-    """Name what went wrong, why, and what to do."""
-    if not solution.converged:
-        warnings.warn(
-            f"The alternation did not rest within {max_iter} iterations (last movement "
-            f"{solution.history['moved'][-1]:.2e}). Raise 'max_iter' or 'tol'.",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
-    if not solution.certified:
-        warnings.warn(
-            f"The last assignment step ended with a gap of {solution.gap:.2e}, more than asked for: a long graph or "
-            "large 'lam'. The assignments are valid; use a smaller 'lam' or a larger 'tol' for a tighter proof.",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
-    if solution.empty:
-        warnings.warn(
-            f"Clusters {solution.empty} ended without any point: 'lam' is too large for their modes to hold "
-            "their neighbourhood, two modes started in one cluster, or there are too few distinct points. Use a "
-            "smaller 'lam', another 'init', or fewer clusters.",
-            DegenerateWarning,
-            stacklevel=4,
-        )
-    if solution.unlit.any():
-        warnings.warn(
-            f"{solution.unlit.sum()} points lie in parts of the graph that no mode's kernel reaches; they went to the "
-            "cluster of the nearest point elsewhere. Use more 'n_neighbors' or a larger 'bandwidth' to connect them.",
-            DegenerateWarning,
-            stacklevel=4,
-        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from ._validation import check_init
 from .graph.neighbors import NeighborIndex
 from .solve.alternate import Settings
 from .solve.homotopy import follow
+from .solve.points import nearest_mode, one_hot
 from .solve.schedule import geometric_steps
 from .solve.start import KMEANS_RESTARTS, make_start
 
@@ -28,21 +30,25 @@ def best_walk(estimator: Any, problem: Problem, progress: Progress) -> list[Path
 
     rng = check_random_state(estimator.random_state)
     walks = (list(walk(estimator, problem, rng, progress)) for _ in range(n_starts(estimator, problem)))
-    return min(walks, key=lambda points: points[-1].solution.objective)
+    return min(walks, key=merit)
+
+
+def merit(path: list[PathPoint]) -> tuple[int, float, float]:
+    """Order of preference among paths: few dead clusters; the lam asked for ('auto' may lower it); low objective."""
+    last = path[-1]
+    return len(last.solution.empty), -last.lam, last.solution.objective
 
 
 def walk(estimator: Any, problem: Problem, rng: np.random.RandomState, progress: Progress) -> Iterator[PathPoint]:
     """One start, then one solution for each step of the path."""
     points = problem.points
-    init = check_init(
-        type(estimator).__name__, chosen_init(estimator, problem), points.n, points.d, estimator.n_clusters
-    )
+    init = given_init(estimator, problem)
     with progress.phase("start", KMEANS_RESTARTS if isinstance(init, str) and init == "k-means" else None) as step:
         start = make_start(
             points, problem.graph, init, estimator.n_clusters, rng, sample_weight=problem.sample_weight, step=step
         )
     with progress.phase("alternate") as step:
-        if isinstance(estimator.lam, str):
+        if isinstance(estimator.lam, str) and (estimator.path is None or isinstance(estimator.path, Integral)):
             yield from surviving_path(estimator, problem, start, step)
         else:
             yield from solve_path(estimator, problem, start, step)
@@ -53,7 +59,16 @@ def solve_path(estimator: Any, problem: Problem, start: Start, step: Step) -> It
     settings = Settings(estimator.tol, min(GAP, estimator.tol) or GAP, estimator.max_iter)
     steps, weight = path_steps(estimator, problem), problem.sample_weight
     for found in follow(problem.points, problem.graph, start, steps, settings, sample_weight=weight, step=step):
-        yield replace(found, solution=light_up(problem, found.solution))
+        yield replace(found, solution=whole_solution(problem, light_up(problem, found.solution)))
+
+
+def whole_solution(problem: Problem, solution: Solution) -> Solution:
+    """The solution for all samples: those of weight zero follow the point that stands in for them."""
+    if problem.stand_in is None:
+        return solution
+    unlit = np.zeros(problem.stand_in.size, dtype=bool)
+    unlit[problem.kept] = solution.unlit
+    return replace(solution, Z=problem.spread_out(solution.Z), unlit=unlit)
 
 
 def surviving_path(estimator: Any, problem: Problem, start: Start, step: Step) -> list[PathPoint]:
@@ -75,6 +90,8 @@ def light_up(problem: Problem, solution: Solution) -> Solution:
     if not dark.any():
         return solution
     points, component = problem.points, problem.graph.component
+    if dark.all():
+        return replace(solution, Z=one_hot(nearest_mode(points, solution.C), solution.C.shape[0], points.dtype))
     lit = np.flatnonzero(~dark)
     near = NeighborIndex(points.X[lit], points.threads).query(points.X[dark], 1)
     order = np.lexsort((near.distances[:, 0], component[dark]))
@@ -84,6 +101,14 @@ def light_up(problem: Problem, solution: Solution) -> Solution:
     Z = solution.Z.copy()
     Z[dark] = Z[source[component[dark]]]
     return replace(solution, Z=Z)
+
+
+def given_init(estimator: Any, problem: Problem) -> Any:
+    """The start asked for, checked; given assignments are cut to the samples of positive weight."""
+    points, kept = problem.points, problem.kept
+    n = points.n if problem.stand_in is None else problem.stand_in.size
+    init = check_init(type(estimator).__name__, chosen_init(estimator, problem), n, points.d, estimator.n_clusters)
+    return (init[0], init[1][kept]) if isinstance(init, tuple) and kept is not None else init
 
 
 def chosen_init(estimator: Any, problem: Problem) -> Any:
@@ -103,8 +128,8 @@ def path_steps(estimator: Any, problem: Problem) -> list[tuple[float, Any]]:
     path = estimator.path
     if path is None:
         return [(problem.lam, problem.bandwidth)]
-    if isinstance(path, int):
-        return geometric_steps(path, problem.lam, problem.bandwidth, problem.points.spread())
+    if isinstance(path, Integral):
+        return geometric_steps(int(path), problem.lam, problem.bandwidth, problem.points.spread())
     return [
         (
             problem.lam if isinstance(lam, str) else float(lam),

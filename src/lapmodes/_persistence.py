@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
+from uuid import uuid4
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
+from ._predict import Trained
 from ._records import Array, PathPoint, Solution
 from ._threads import effective_threads
 from .graph.affinity import Affinity
@@ -21,36 +22,49 @@ from .graph.neighbors import NeighborIndex
 
 FORMAT = 1
 NUMBERS = ("objective_", "gap_", "n_iter_", "lam_", "n_components_")
-ARRAYS = ("assignments_", "cluster_centers_", "exemplars_", "history_")
+ARRAYS = ("assignments_", "cluster_centers_", "exemplars_", "history_", "bandwidth_")
 
 
 def save_model(model: Any, file: str | os.PathLike[str]) -> None:
     """Write a fitted estimator, whole or not at all."""
+    if type(model) is not _classes().get(type(model).__name__):
+        raise ValueError(f"Only lapmodes' own estimators can be saved. Got {type(model).__name__}.")
     if callable(model.affinity):
         raise ValueError("A model with a callable 'affinity' cannot be saved. Name the affinity or pass a graph.")
-    arrays: dict[str, Any] = {name: getattr(model, name) for name in ARRAYS}
-    arrays["unlit"] = model.path_[-1].solution.unlit
-    arrays["bandwidth_"] = np.asarray(model.bandwidth_)
-    for name, matrix in (("X", model._fit_X), ("graph", model.graph_)):
-        arrays.update(_pack(name, matrix))
-    for name in ("sample_weight_", "feature_names_in_"):
-        if getattr(model, name, None) is not None:
-            arrays[name] = np.asarray(getattr(model, name), dtype=str if name.startswith("feature") else None)
-    if model._affinity is not None and model._affinity.scale is not None:
-        arrays["affinity_scale"] = model._affinity.scale
-    header = {
+    with atomic_write(file) as stream:
+        np.savez(stream, allow_pickle=False, header=np.asarray(json.dumps(_header(model))), **_arrays(model))
+
+
+def _header(model: Any) -> dict[str, Any]:
+    trained, solution = model._trained, model.path_[-1].solution
+    rule = trained.affinity
+    return {
         "format": FORMAT,
         "class": type(model).__name__,
         "parameters": _plain_parameters(model),
         "numbers": {name: float(getattr(model, name)) for name in NUMBERS},
-        "affinity": None
-        if model._affinity is None
-        else {"kind": model._affinity.kind, "n_neighbors": model._affinity.n_neighbors, "width": model._affinity.width},
-        "converged": bool(model.path_[-1].solution.converged),
-        "certified": bool(model.path_[-1].solution.certified),
+        "affinity": rule and {"kind": rule.kind, "n_neighbors": rule.n_neighbors, "width": rule.width},
+        "n_neighbors": int(trained.n_neighbors),
+        "metric": trained.metric,
+        "flags": {name: bool(getattr(solution, name)) for name in ("converged", "stopped", "certified")},
     }
-    with atomic_write(file) as stream:
-        np.savez(stream, header=np.asarray(json.dumps(header)), **arrays)
+
+
+def _arrays(model: Any) -> dict[str, Array]:
+    trained = model._trained
+    arrays = {name: np.asarray(getattr(model, name)) for name in ARRAYS}
+    arrays["unlit"] = model.path_[-1].solution.unlit
+    for name, matrix in (("X", trained.X), ("graph", model.graph_)):
+        arrays.update(_pack(name, matrix))
+    optional = {
+        "sample_weight": trained.sample_weight,
+        "degrees": trained.degrees,
+        "kept": trained.kept,
+        "affinity_scale": trained.affinity and trained.affinity.scale,
+    }
+    if hasattr(model, "feature_names_in_"):
+        optional["feature_names_in_"] = np.asarray(model.feature_names_in_, dtype=str)
+    return arrays | {name: array for name, array in optional.items() if array is not None}
 
 
 def load(file: str | os.PathLike[str]) -> Any:
@@ -66,24 +80,29 @@ def load(file: str | os.PathLike[str]) -> Any:
     Returns
     -------
     estimator
-        Fitted, of the class that was saved. Starts that were given as arrays and a random state
-        that was not a number are not kept: they come back as the defaults.
+        Fitted, of the class that was saved. Starts that were given as arrays, a random state that was not a
+        number, and a callback are not kept: they come back as the defaults.
     """
-    from . import _special_cases
-    from ._estimator import LaplacianKModes
-
     try:
         with open(file, "rb") as stream, np.load(stream, allow_pickle=False) as stored:
             data = {name: stored[name] for name in stored.files}
         header = json.loads(str(data["header"][()]))
-        classes = {"LaplacianKModes": LaplacianKModes, **vars(_special_cases)}
         if header["format"] != FORMAT:
             raise ValueError(f"format {header['format']}, this version reads {FORMAT}")
-        model = classes[header["class"]](**header["parameters"])
+        model = _classes()[header["class"]](**header["parameters"])
         _restore(model, header, data)
     except (ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{os.fspath(file)!r} is not a lapmodes model, or it is damaged: {error}.") from error
+        raise ValueError(
+            f"{os.fspath(file)!r} is not a lapmodes model, or it is damaged. Save the model again with model.save()."
+        ) from error
     return model
+
+
+def _classes() -> dict[str, Any]:
+    from ._estimator import LaplacianKModes
+    from ._special_cases import KModes, LaplacianKMeans
+
+    return {each.__name__: each for each in (LaplacianKModes, KModes, LaplacianKMeans)}
 
 
 def _restore(model: Any, header: dict[str, Any], data: dict[str, Array]) -> None:
@@ -92,33 +111,51 @@ def _restore(model: Any, header: dict[str, Any], data: dict[str, Array]) -> None
     for name in NUMBERS:
         setattr(model, name, header["numbers"][name])
     model.n_iter_, model.n_components_ = int(model.n_iter_), int(model.n_components_)
-    model.bandwidth_ = data["bandwidth_"] if data["bandwidth_"].ndim else float(data["bandwidth_"])
-    model._fit_X, model.graph_ = _unpack("X", data), _unpack("graph", data)
-    model.sample_weight_ = data.get("sample_weight_")
+    if model.bandwidth_.ndim == 0:
+        model.bandwidth_ = float(model.bandwidth_)
+    model.graph_ = _unpack("graph", data)
     if "feature_names_in_" in data:
         model.feature_names_in_ = data["feature_names_in_"].astype(object)
-    model.n_features_in_ = int(model._fit_X.shape[1])
-    model._n_features_out = model.n_clusters
-    rule = header["affinity"]
-    model._affinity = None if rule is None else Affinity(**rule, scale=data.get("affinity_scale"))
-    needs_neighbors = model._affinity is not None or model.bandwidth_ is data["bandwidth_"]
-    model._index = NeighborIndex(model._fit_X, effective_threads(model.n_jobs)) if needs_neighbors else None
     solution = Solution(
-        model.cluster_centers_,
-        model.assignments_,
-        model.objective_,
-        model.gap_,
-        model.n_iter_,
-        header["converged"],
-        header["certified"],
-        model.history_,
-        data["unlit"],
+        C=model.cluster_centers_,
+        Z=model.assignments_,
+        objective=model.objective_,
+        gap=model.gap_,
+        n_iter=model.n_iter_,
+        history=model.history_,
+        unlit=data["unlit"],
+        **header["flags"],
     )
     model.labels_ = solution.labels
     model.path_ = [PathPoint(model.lam_, model.bandwidth_, solution)]
-    n, d = model._fit_X.shape
-    if model.assignments_.shape != (n, model.n_clusters) or model.cluster_centers_.shape != (model.n_clusters, d):
-        raise ValueError("its arrays do not fit together")
+    model._trained = trained = _trained(model, header, data)
+    model.n_features_in_, model._n_features_out = int(trained.X.shape[1]), model.n_clusters
+    if trained.Z.shape != (trained.X.shape[0], model.n_clusters) or trained.C.shape != (
+        model.n_clusters,
+        trained.X.shape[1],
+    ):
+        raise ValueError("the arrays do not fit together")
+
+
+def _trained(model: Any, header: dict[str, Any], data: dict[str, Array]) -> Trained:
+    X, kept, rule = _unpack("X", data), data.get("kept"), header["affinity"]
+    per_point = isinstance(model.bandwidth_, np.ndarray)
+    needs_neighbors = rule is not None or per_point
+    return Trained(
+        X=X,
+        Z=model.assignments_ if kept is None else model.assignments_[kept],
+        C=model.cluster_centers_,
+        lam=model.lam_,
+        bandwidth=model.bandwidth_[kept] if per_point and kept is not None else model.bandwidth_,
+        sample_weight=data.get("sample_weight"),
+        degrees=data.get("degrees"),
+        affinity=rule and Affinity(**rule, scale=data.get("affinity_scale")),
+        n_neighbors=header["n_neighbors"],
+        metric=header["metric"],
+        kept=kept,
+        n_samples=model.assignments_.shape[0],
+        index=NeighborIndex(X, effective_threads(model.n_jobs)) if needs_neighbors else None,
+    )
 
 
 def _plain_parameters(model: Any) -> dict[str, Any]:
@@ -127,7 +164,9 @@ def _plain_parameters(model: Any) -> dict[str, Any]:
     for name, value in model.get_params(deep=False).items():
         if isinstance(value, np.generic):
             value = value.item()
-        if value is None or isinstance(value, (bool, int, float, str)):
+        if name == "path" and isinstance(value, (list, tuple, np.ndarray)):
+            value = [[each if isinstance(each, str) else float(each) for each in pair] for pair in value]
+        if value is None or isinstance(value, (bool, int, float, str)) or name == "path":
             plain[name] = value
     return plain
 
@@ -156,20 +195,13 @@ def _unpack(name: str, data: dict[str, Array]) -> Any:
 def atomic_write(file: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """A binary stream that becomes `file` when all went well, and leaves nothing otherwise."""
     target = Path(file)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    partial = target.with_name(f".{target.name}.{uuid4().hex}")
     try:
-        with os.fdopen(handle, "wb") as stream:
+        with open(partial, "xb") as stream:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
-        os.chmod(name, 0o666 & ~_umask())
-        os.replace(name, target)
+        os.replace(partial, target)
     except BaseException:
-        os.unlink(name)
+        partial.unlink(missing_ok=True)
         raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
+from scipy.sparse import coo_array, csr_array
 
 from ._progress import Progress
 from ._records import Array, Graph, Neighbors
@@ -41,26 +43,67 @@ class Problem:
     sample_weight: Array | None
     index: NeighborIndex | None
     """Finds training neighbours; None where no neighbours were needed."""
+    kept: Array | None = None
+    """Samples of positive weight, where there are others; the points and the graph are of these only."""
+    stand_in: Array | None = None
+    """For each sample the point that speaks for it: itself, or the nearest one of positive weight."""
+
+    def spread_out(self, values: Array) -> Array:
+        """Values of the points as values of the samples."""
+        return values if self.stand_in is None else values[self.stand_in]
+
+    def samples(self, points: Array) -> Array:
+        """Numbers of points as numbers of samples."""
+        return points if self.kept is None else self.kept[points]
+
+    def whole_graph(self) -> Any:
+        """The affinity between all samples; those of weight zero have no edges."""
+        W = self.graph.affinity
+        if self.kept is None or self.stand_in is None:
+            return W
+        n = self.stand_in.size
+        rows = np.repeat(self.kept, np.diff(W.indptr))
+        return coo_array((W.data, (rows, self.kept[W.indices])), shape=(n, n)).tocsr()
 
 
 def pose(estimator: Any, X: Any, graph: Any, sample_weight: Array | None, progress: Progress) -> Problem:
+    """Leave out samples of weight zero, then pose the problem for the others."""
+    kind = graph_kind(estimator, graph)
+    W = check_graph(graph, X.shape[0], X.dtype) if kind == "precomputed" else None
+    if sample_weight is None or sample_weight.all():
+        return _pose(estimator, X, kind, W, sample_weight, progress)
+    kept = np.flatnonzero(sample_weight)
+    if kept.size < max(estimator.n_clusters, 2):
+        raise ValueError(
+            f"'sample_weight' must be positive for at least {max(estimator.n_clusters, 2)} samples (one a cluster). "
+            f"Got {kept.size}."
+        )
+    W = None if W is None else csr_array(W[kept][:, kept])
+    problem = _pose(estimator, X[kept], kind, W, sample_weight[kept], progress)
+    absent = np.flatnonzero(sample_weight == 0)
+    index = problem.index or NeighborIndex(problem.points.X, problem.points.threads)
+    stand_in = np.empty(X.shape[0], dtype=np.intp)
+    stand_in[kept] = np.arange(kept.size)
+    stand_in[absent] = index.query(X[absent], 1).indices[:, 0]
+    return replace(problem, kept=kept, stand_in=stand_in)
+
+
+def _pose(estimator: Any, X: Any, kind: Any, W: Any, weight: Array | None, progress: Progress) -> Problem:
     """Search neighbours once, then build the graph and resolve what is 'auto'."""
     threads = effective_threads(estimator.n_jobs)
     points = as_points(X, threads)
-    kind = graph_kind(estimator, graph)
     index, neighbors = _neighbors(estimator, X, kind, threads, progress)
     bandwidth = resolve_bandwidth(estimator.bandwidth, estimator.n_neighbors, neighbors, threads)
     affinity, built = None, empty_graph(points.n, points.dtype)
     if kind == "precomputed":
-        W = check_graph(graph, points.n, points.dtype)
-        built = build_graph(W, estimator.laplacian, sample_weight)
+        built = build_graph(W, estimator.laplacian, weight)
     elif kind is not None:
         assert neighbors is not None
         width = _heat_width(estimator, bandwidth, neighbors)
         affinity = make_affinity(kind, estimator.n_neighbors, neighbors, width)
-        built = build_graph(symmetric_weights(affinity, neighbors), estimator.laplacian, sample_weight)
+        built = build_graph(symmetric_weights(affinity, neighbors), estimator.laplacian, weight)
     lam = auto_lam(built, points, bandwidth) if isinstance(estimator.lam, str) else float(estimator.lam)
-    return Problem(points, built, affinity, lam, bandwidth, sample_weight, index)
+    return Problem(points, built, affinity, lam, bandwidth, weight, index)
 
 
 def graph_kind(estimator: Any, graph: Any) -> Any:
@@ -75,9 +118,16 @@ def graph_kind(estimator: Any, graph: Any) -> Any:
     if graph is not None:
         return "precomputed"
     spectral = isinstance(estimator.init, str) and estimator.init == "spectral"
-    if estimator.lam == 0 and not spectral:
+    if not spectral and not _smooths(estimator):
         return None
     return "adaptive" if kind == "auto" else kind
+
+
+def _smooths(estimator: Any) -> bool:
+    """Whether lam is positive anywhere on the way."""
+    path = estimator.path
+    lams = [estimator.lam] if path is None or isinstance(path, Integral) else [lam for lam, _ in path]
+    return any(lam != 0 for lam in lams)
 
 
 def resolve_bandwidth(bandwidth: Any, n_neighbors: int, neighbors: Neighbors | None, threads: int) -> Any:

@@ -133,6 +133,8 @@ class Solution:
     n_iter: int
     converged: bool
     """Whether the modes came to rest."""
+    stopped: bool
+    """Whether a callback asked to end the work early."""
     certified: bool
     """Whether the last assignment step reached its gap."""
     history: Array

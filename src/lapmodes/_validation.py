@@ -14,10 +14,6 @@ from .graph.affinity import KINDS
 INITS = ("auto", "k-means", "k-means++", "random", "spectral")
 
 
-class DegenerateWarning(UserWarning):
-    """The result is valid but not what was asked for: a cluster died, or part of the data was out of reach."""
-
-
 def parameter_error(owner: str, name: str, expected: str, got: Any) -> ValueError:
     """The error for a parameter that is not what it must be."""
     shown = repr(got)
@@ -37,9 +33,10 @@ def check_parameters(estimator: Any) -> None:
     need(is_lam(estimator.lam), "lam", "a float of at least 0 or 'auto'")
     need(is_bandwidth(estimator.bandwidth), "bandwidth", "a float above 0, numpy.inf, 'auto' or 'adaptive'")
     need(
-        callable(estimator.affinity) or estimator.affinity in ("auto", "precomputed", *KINDS),
+        callable(estimator.affinity)
+        or (isinstance(estimator.affinity, str) and estimator.affinity in ("auto", "precomputed", *KINDS)),
         "affinity",
-        f"a callable or one of {', '.join(map(repr, ('auto', *KINDS, 'precomputed')))}",
+        f"a callable or one of {', '.join(map(repr, ('auto', *KINDS, 'precomputed')))}; a graph goes to fit(graph=W)",
     )
     need(_is_int(estimator.n_neighbors, 1), "n_neighbors", "an int of at least 1")
     need(estimator.metric in ("euclidean", "cosine"), "metric", "'euclidean' or 'cosine'")
@@ -57,22 +54,27 @@ def check_parameters(estimator: Any) -> None:
         "n_jobs",
         "None or an int other than 0",
     )
-    check_path(owner, estimator.path)
+    check_path(estimator)
     need(estimator.callback is None or callable(estimator.callback), "callback", "None or a callable")
 
 
-def check_path(owner: str, path: Any) -> None:
-    """None, a number of steps, or pairs (lam, bandwidth)."""
+def check_path(estimator: Any) -> None:
+    """None, a number of steps, or pairs (lam, bandwidth); a name may only stand for the estimator's own."""
+    owner, path = type(estimator).__name__, estimator.path
     if path is None or _is_int(path, 2):
         return
-    expected = "None, an int of at least 2, or a non-empty list of pairs (lam, bandwidth)"
+    expected = "None, an int of at least 2, or a non-empty list of pairs (lam, bandwidth) of numbers"
     if not isinstance(path, (list, tuple, np.ndarray)) or len(path) == 0:
         raise parameter_error(owner, "path", expected, path)
     for pair in path:
         if np.ndim(pair) != 1 or len(pair) != 2:
             raise parameter_error(owner, "path", expected, path)
         lam, bandwidth = pair
-        if not (is_lam(lam) and is_bandwidth(bandwidth)):
+        foreign = any(
+            isinstance(value, str) and value is not own and value != own
+            for value, own in ((lam, estimator.lam), (bandwidth, estimator.bandwidth))
+        )
+        if foreign or not (is_lam(lam) and is_bandwidth(bandwidth)):
             raise parameter_error(owner, "path", expected, path)
 
 
@@ -98,20 +100,32 @@ def _is_real(value: Any, low: float) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool) and float(value) >= low
 
 
+def canonical(X: Any) -> Any:
+    """A CSR array with sorted columns and no duplicate entries; the caller's matrix is left alone."""
+    X = csr_array(X)
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
 def check_sample_weight(sample_weight: Any, n: int, dtype: Any) -> Array | None:
-    """Finite, non-negative weights with a positive sum; None stays None."""
+    """Finite, non-negative weights, scaled to mean 1 over the positive ones; None stays None."""
     if sample_weight is None:
         return None
     if isinstance(sample_weight, Real):
         sample_weight = np.full(n, sample_weight)
-    weight = np.asarray(sample_weight, dtype=dtype)
+    try:
+        weight = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"'sample_weight' must be an array of {n} numbers.") from error
     if weight.shape != (n,):
         raise ValueError(f"'sample_weight' must have one entry a sample, shape ({n},). Got {weight.shape} instead.")
     if not np.isfinite(weight).all() or (weight < 0).any():
         raise ValueError("'sample_weight' must be finite and non-negative. Drop or repair the offending samples.")
     if not weight.any():
         raise ValueError("'sample_weight' must have a positive sum. Got only zeros.")
-    return weight
+    return (weight / weight[weight > 0].mean()).astype(dtype)
 
 
 def check_graph(graph: Any, n: int, dtype: Any) -> Any:
@@ -123,15 +137,28 @@ def check_graph(graph: Any, n: int, dtype: Any) -> Any:
         )
     if graph.shape != (n, n):
         raise ValueError(f"'graph' must have shape ({n}, {n}), one row a sample. Got {graph.shape} instead.")
-    W = csr_array(graph, dtype=dtype)
-    W.sum_duplicates()
+    W = check_weights(graph, dtype)
+    asymmetry = abs(W - W.T)
+    if asymmetry.nnz and asymmetry.max() > 1e-6 * W.data.max():
+        raise ValueError("'graph' must be symmetric. Use graph.maximum(graph.T) or (graph + graph.T) / 2.")
+    return canonical(W.maximum(W.T)) if asymmetry.nnz else W
+
+
+def check_cross_graph(graph: Any, shape: tuple[int, int], dtype: Any) -> Any:
+    """Finite, non-negative affinities from new points to the training points."""
+    if not issparse(graph) or graph.shape != shape:
+        got = f"shape {np.shape(graph)}" if issparse(graph) else type(graph).__name__
+        raise ValueError(f"'graph' must be a sparse matrix of shape {shape}. Got {got} instead.")
+    return check_weights(graph, dtype)
+
+
+def check_weights(graph: Any, dtype: Any) -> Any:
+    """A canonical CSR array of finite, non-negative weights."""
+    W = canonical(csr_array(graph).astype(dtype, copy=False))
     if not np.isfinite(W.data).all():
         raise ValueError("'graph' must have finite weights. Got NaN or infinity.")
     if (W.data < 0).any():
         raise ValueError("'graph' must have non-negative weights. Got negative ones; clip or rescale them.")
-    asymmetry = abs(W - W.T)
-    if asymmetry.nnz and asymmetry.max() > 1e-6 * W.data.max():
-        raise ValueError("'graph' must be symmetric. Use graph.maximum(graph.T) or (graph + graph.T) / 2.")
     return W
 
 

@@ -9,6 +9,8 @@ import numpy as np
 
 from ._estimator import LaplacianKModes
 from ._records import PathPoint
+from ._validation import check_parameters
+from ._warnings import warn_of_trouble
 
 
 def fit_path(
@@ -61,7 +63,17 @@ def fit_path(
     steps = _pairs(lam, bandwidth)
     last_lam, last_bandwidth = steps[-1]
     estimator = LaplacianKModes(n_clusters, lam=last_lam, bandwidth=last_bandwidth, path=steps, **parameters)
-    yield from estimator._walk(X, graph, sample_weight)
+    check_parameters(estimator)
+    if estimator.n_init != 1:
+        raise ValueError("fit_path follows one start: leave 'n_init' at 1, or use LaplacianKModes(path=...).")
+    return _warned(estimator._walk(X, graph, sample_weight))
+
+
+def _warned(path: Iterator[PathPoint]) -> Iterator[PathPoint]:
+    """The same points, each with the warnings that its solution deserves."""
+    for point in path:
+        warn_of_trouble(point.solution)
+        yield point
 
 
 def _pairs(lam: Any, bandwidth: Any) -> list[tuple[Any, Any]]:

@@ -29,7 +29,8 @@ class NeighborIndex:
             from sklearn.neighbors import NearestNeighbors
 
             self._tree = None
-            self._brute = NearestNeighbors(algorithm="brute", n_jobs=threads).fit(X)
+            self._origin = _far_origin(X)
+            self._brute = NearestNeighbors(algorithm="brute", n_jobs=threads).fit(self._centred(X))
 
     def query(self, Q: Any, k: int, step: Step = no_step) -> Neighbors:
         """The k nearest rows of X to each row of Q."""
@@ -53,7 +54,19 @@ class NeighborIndex:
 
     def _query(self, Q: Any, k: int) -> tuple[Array, Array]:
         if self._tree is None:
-            distances, indices = self._brute.kneighbors(Q, k)
+            distances, indices = self._brute.kneighbors(self._centred(Q), k)
             return distances, indices
         distances, indices = self._tree.query(Q, k, workers=self._threads)
         return distances.reshape(-1, k), indices.reshape(-1, k)
+
+    def _centred(self, Q: Any) -> Any:
+        return Q if self._origin is None else Q - self._origin
+
+
+def _far_origin(X: Any) -> Array | None:
+    """The mean of dense rows that lie far from zero: brute force takes inner products, which would cancel."""
+    if issparse(X):
+        return None
+    mean = X.mean(axis=0)
+    spread = np.abs(X[:: max(1, X.shape[0] // 1000)] - mean).max()
+    return mean if np.abs(mean).max() > 100 * spread else None

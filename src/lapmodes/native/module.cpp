@@ -13,6 +13,9 @@
 #ifdef _OPENMP
 #include <omp.h>
 #endif
+#ifndef _WIN32
+#include <pthread.h>
+#endif
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -69,7 +72,11 @@ void require(bool ok, const char* what) {
 
 // As many threads as the work keeps busy: waking one costs more than a few tens of microseconds of work,
 // and thousands of short sweeps would spend their time waiting for each other.
+// In a forked child the OpenMP runtime's threads are gone but not its memory of them: stay on one.
+bool forked = false;
+
 int useful_threads(int threads, Index operations) {
+    if (forked) return 1;
     const Index busy = operations / 200'000;
     return static_cast<int>(busy < 1 ? 1 : busy < threads ? busy : threads);
 }
@@ -227,6 +234,9 @@ void bind(nb::module_& m) {
 
 NB_MODULE(_native, m) {
     m.doc() = "The hot loops of lapmodes. Every array is allocated by the caller.";
+#ifndef _WIN32
+    pthread_atfork(nullptr, nullptr, [] { forked = true; });
+#endif
     bind<float>(m);
     bind<double>(m);
     m.def("entropic_precisions", [](const In<double>& d2, double perplexity, const Out<double>& beta, int threads) {

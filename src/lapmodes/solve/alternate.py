@@ -43,7 +43,7 @@ def alternate(
     C, Z = start.C, start.Z
     rest = settings.tol * _length(points, sigma)
     history: list[tuple[float, ...]] = []
-    converged = False
+    converged = stopped = False
     for _ in range(settings.max_iter):
         began = perf_counter()
         weighted = Z if sample_weight is None else Z * sample_weight[:, None]
@@ -65,13 +65,13 @@ def alternate(
                 perf_counter() - middle,
             )
         )
-        stop = step(1, f"objective {result.energy:.6g}  gap {result.gap:.1e}  moved {modes.moved:.1e}")
-        if settled or stop:
+        stopped = step(1, f"objective {result.energy:.6g}  gap {result.gap:.1e}  moved {modes.moved:.1e}")
+        if settled or stopped:
             converged = settled
             break
     unlit = _unlit(graph, B, lam, sigma)
     rows = np.array(history, dtype=HISTORY)
-    return Solution(C, Z, result.energy, result.gap, len(rows), converged, result.converged, rows, unlit)
+    return Solution(C, Z, result.energy, result.gap, len(rows), converged, stopped, result.converged, rows, unlit)
 
 
 def _assign(

@@ -99,6 +99,11 @@ def nearest_mode(points: Points, C: Array) -> Array:
     return kernel_values(points, C, 1.0, squared=True).argmax(axis=1)
 
 
+def nearest_points(points: Points, C: Array) -> Array:
+    """Index of the point nearest to each mode."""
+    return kernel_values(points, C, 1.0, squared=True).argmax(axis=0)
+
+
 def one_hot(labels: Array, K: int, dtype: Any) -> Array:
     """Z (N, K) with a single 1 in each row."""
     Z = np.zeros((labels.shape[0], K), dtype=dtype)

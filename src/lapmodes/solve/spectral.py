@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse import csc_array, csr_array, diags_array, eye_array
+from scipy.sparse.csgraph import dijkstra
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh, lobpcg, splu
 
 from .._records import Array, Graph
 
 DENSE_POINTS = 800
 FACTOR_POINTS = 20_000
-FACTOR_FILL = 60
+LONG_HOPS = 12
 
 
 def spectral_labels(graph: Graph, K: int, rng: np.random.RandomState) -> Array:
@@ -36,7 +37,7 @@ def smooth_vectors(graph: Graph, K: int, rng: np.random.RandomState) -> Array:
     n = S.shape[0]
     if n <= max(DENSE_POINTS, 3 * K):
         return np.asarray(eigh(S.toarray(), subset_by_index=(n - min(K, n), n - 1))[1])
-    if n <= FACTOR_POINTS:
+    if n <= FACTOR_POINTS and _is_long(S):
         vectors = _shift_invert(S, K, rng)
         if vectors is not None:
             return vectors
@@ -55,13 +56,17 @@ def _normalised(graph: Graph) -> Any:
     return csr_array(root @ graph.affinity.astype(np.float64) @ root)
 
 
+def _is_long(S: Any) -> bool:
+    """Whether some points are many hops apart: such graphs factorise cheaply and iterate slowly, others the reverse."""
+    hops = dijkstra(S, directed=False, unweighted=True, indices=0)
+    return bool(hops[np.isfinite(hops)].max() >= LONG_HOPS)
+
+
 def _shift_invert(S: Any, K: int, rng: np.random.RandomState) -> Array | None:
-    """Exact eigenvectors by factorising (1 + eps) I - S; None where the factor would fill up."""
+    """Exact eigenvectors by factorising (1 + eps) I - S; None where the iteration fails."""
     n = S.shape[0]
     shift = 1 + 1e-5
     factor = splu(csc_array(shift * eye_array(n) - S), permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True})
-    if factor.L.nnz > FACTOR_FILL * S.nnz:
-        return None
     inverse = LinearOperator((n, n), matvec=factor.solve, dtype=np.float64)
     try:
         vectors = eigsh(inverse, K, which="LA", v0=rng.standard_normal(n), tol=1e-8)[1]

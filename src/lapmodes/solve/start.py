@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from .._progress import Step, no_step
 from .._records import Array, Graph, Start
 from .alternate import Settings, alternate
-from .points import Points, nearest_mode, one_hot
+from .points import Points, kernel_values, nearest_mode, one_hot
 from .spectral import spectral_labels
 
 KMEANS_RESTARTS = 10
@@ -78,14 +77,34 @@ def best_kmeans(
 
 def _seeds(points: Points, init: str, K: int, rng: np.random.RandomState, sample_weight: Array | None) -> Array:
     if init == "random":
-        allowed = np.arange(points.n) if sample_weight is None else np.flatnonzero(sample_weight)
-        return points.rows(rng.choice(allowed, K, replace=False))
-    from sklearn.cluster import kmeans_plusplus
+        return points.rows(rng.choice(points.n, K, replace=False))
+    return points.rows(plus_plus(points, K, rng, sample_weight))
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # fewer distinct points than clusters is reported by the estimator
-        seeds, _ = kmeans_plusplus(points.X, K, sample_weight=sample_weight, random_state=rng)
-    return _typed(seeds, points)
+
+def plus_plus(points: Points, K: int, rng: np.random.RandomState, sample_weight: Array | None) -> Array:
+    """K rows drawn by greedy k-means++ (Arthur & Vassilvitskii 2007).
+
+    Of a few candidates, drawn with probability proportional to the squared distance from the rows so far, the one
+    that lowers the sum of these distances most is taken.
+    """
+    weight = np.ones(points.n) if sample_weight is None else sample_weight.astype(np.float64)
+    chosen = [int(rng.choice(points.n, p=weight / weight.sum()))]
+    nearest = _sqdist(points, chosen)[:, 0].astype(np.float64)
+    trials = 2 + int(np.log(K))
+    for _ in range(1, K):
+        cumulated = np.cumsum(weight * nearest)
+        draws = np.searchsorted(cumulated, rng.random_sample(trials) * cumulated[-1])
+        draws = np.minimum(draws, points.n - 1)
+        closer = np.minimum(_sqdist(points, draws), nearest[:, None])
+        best = int((weight @ closer).argmin())
+        chosen.append(int(draws[best]))
+        nearest = closer[:, best].astype(np.float64)
+    return np.array(chosen)
+
+
+def _sqdist(points: Points, rows: Any) -> Array:
+    """Squared distances (N, len(rows)) to some of the points."""
+    return -kernel_values(points, points.rows(np.asarray(rows)), 1.0, squared=True)
 
 
 def _typed(modes: Any, points: Points) -> Array:
