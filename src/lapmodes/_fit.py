@@ -8,15 +8,16 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_random_state
 
 from ._problem import Problem
 from ._progress import Progress, Step
-from ._records import PathPoint, Solution, Start
+from ._records import Array, PathPoint, Solution, Start
 from ._validation import check_init
 from .graph.neighbors import NeighborIndex
 from .solve.alternate import Settings
 from .solve.homotopy import follow
-from .solve.points import nearest_mode, one_hot
+from .solve.points import Points, kernel_values, one_hot
 from .solve.schedule import geometric_steps
 from .solve.start import KMEANS_RESTARTS, make_start
 
@@ -25,12 +26,10 @@ GAP = 1e-4
 
 
 def best_walk(estimator: Any, problem: Problem, progress: Progress) -> list[PathPoint]:
-    """Run every start to its end and keep the path with the lowest objective."""
-    from sklearn.utils import check_random_state
-
+    """Run every start to its end and keep the best path; given starts are run once."""
     rng = check_random_state(estimator.random_state)
-    walks = (list(walk(estimator, problem, rng, progress)) for _ in range(n_starts(estimator, problem)))
-    return min(walks, key=merit)
+    n_starts = int(estimator.n_init) if isinstance(estimator.init, str) else 1
+    return min((list(walk(estimator, problem, rng, progress)) for _ in range(n_starts)), key=merit)
 
 
 def merit(path: list[PathPoint]) -> tuple[int, float, float]:
@@ -75,7 +74,7 @@ def surviving_path(estimator: Any, problem: Problem, start: Start, step: Step) -
     """For lam='auto': quarter lam until no cluster dies, at most five times."""
     for share in range(6):
         path = list(solve_path(estimator, replace(problem, lam=problem.lam / 4**share), start, step))
-        if not path[-1].solution.empty:
+        if not path[-1].solution.empty or path[-1].solution.stopped:
             break
     return path
 
@@ -89,18 +88,26 @@ def light_up(problem: Problem, solution: Solution) -> Solution:
     dark = solution.unlit
     if not dark.any():
         return solution
-    points, component = problem.points, problem.graph.component
+    distance, candidates = _nearest_assignments(problem.points, solution)
+    part = problem.graph.component[dark]
+    order = np.lexsort((distance, part))
+    parts, first = np.unique(part[order], return_index=True)
+    speaker = np.zeros(problem.graph.n_components, dtype=np.intp)
+    speaker[parts] = order[first]
+    Z = solution.Z.copy()
+    Z[dark] = candidates[speaker[part]]
+    return replace(solution, Z=Z)
+
+
+def _nearest_assignments(points: Points, solution: Solution) -> tuple[Array, Array]:
+    """For each unlit point the distance and assignment of the nearest lit one; of the nearest mode if all are unlit."""
+    dark, C = solution.unlit, solution.C
     if dark.all():
-        return replace(solution, Z=one_hot(nearest_mode(points, solution.C), solution.C.shape[0], points.dtype))
+        minus_d2 = kernel_values(points, C, 1.0, squared=True)
+        return -minus_d2.max(axis=1), one_hot(minus_d2.argmax(axis=1), C.shape[0], points.dtype)
     lit = np.flatnonzero(~dark)
     near = NeighborIndex(points.X[lit], points.threads).query(points.X[dark], 1)
-    order = np.lexsort((near.distances[:, 0], component[dark]))
-    parts, first = np.unique(component[dark][order], return_index=True)
-    source = np.zeros(problem.graph.n_components, dtype=np.intp)
-    source[parts] = lit[near.indices[order[first], 0]]
-    Z = solution.Z.copy()
-    Z[dark] = Z[source[component[dark]]]
-    return replace(solution, Z=Z)
+    return near.distances[:, 0], solution.Z[lit[near.indices[:, 0]]]
 
 
 def given_init(estimator: Any, problem: Problem) -> Any:
@@ -116,11 +123,6 @@ def chosen_init(estimator: Any, problem: Problem) -> Any:
     if isinstance(estimator.init, str) and estimator.init == "auto":
         return "spectral" if problem.graph.affinity.nnz and estimator.n_clusters > 1 else "k-means"
     return estimator.init
-
-
-def n_starts(estimator: Any, problem: Problem) -> int:
-    """Given starts are run once."""
-    return int(estimator.n_init) if isinstance(estimator.init, str) else 1
 
 
 def path_steps(estimator: Any, problem: Problem) -> list[tuple[float, Any]]:

@@ -1,5 +1,19 @@
-"""Data to try things on."""
+"""Data to try things on: the paper's synthetic sets, made by code, and its real ones, found or downloaded."""
 
+from ._download import DataNotFoundError
+from ._images import fetch_coil20, fetch_fashion_mnist, fetch_mnist, fetch_usps
+from ._rotated_digit import make_rotated_digit
 from ._synthetic import make_moons_with_outliers, make_spirals
+from ._text import load_tdt2
 
-__all__ = ["make_moons_with_outliers", "make_spirals"]
+__all__ = [
+    "DataNotFoundError",
+    "fetch_coil20",
+    "fetch_fashion_mnist",
+    "fetch_mnist",
+    "fetch_usps",
+    "load_tdt2",
+    "make_moons_with_outliers",
+    "make_rotated_digit",
+    "make_spirals",
+]
