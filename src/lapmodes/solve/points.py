@@ -11,7 +11,7 @@ from scipy.sparse import issparse
 from .. import _native
 from .._records import Array
 
-CHUNK_ROWS = 1024
+CHUNK_ENTRIES = 2**16
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,9 @@ class Points:
             total = float(np.square(X.data, dtype=np.float64).sum()) / self.n - float(mean @ mean)
         else:
             mean = X.mean(axis=0, dtype=np.float64)
-            parts = (X[i : i + CHUNK_ROWS] - mean for i in range(0, self.n, CHUNK_ROWS))
-            total = sum(float(np.square(part).sum()) for part in parts) / self.n
+            rows = max(1, CHUNK_ENTRIES // self.d)
+            parts = ((X[i : i + rows] - mean).ravel() for i in range(0, self.n, rows))
+            total = sum(float(part @ part) for part in parts) / self.n
         return float(np.sqrt(max(total, 0.0)))
 
     def rows(self, selection: Array) -> Array:
