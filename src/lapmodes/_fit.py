@@ -131,7 +131,7 @@ def path_steps(estimator: Any, problem: Problem) -> list[tuple[float, Any]]:
     if path is None:
         return [(problem.lam, problem.bandwidth)]
     if isinstance(path, Integral):
-        return geometric_steps(int(path), problem.lam, problem.bandwidth, problem.points.spread())
+        return geometric_steps(int(path), problem.lam, problem.bandwidth, problem.points.spread)
     return [
         (
             problem.lam if isinstance(lam, str) else float(lam),

@@ -147,7 +147,7 @@ def auto_lam(graph: Graph, points: Points, bandwidth: Any) -> float:
     With infinite bandwidth the fidelity is a squared distance, and so is the unit of lam.
     """
     mean = float(graph.diagonal.mean(dtype=np.float64))
-    unit = points.spread() ** 2 if np.isinf(bandwidth).all() else 1.0
+    unit = points.spread**2 if np.isinf(bandwidth).all() else 1.0
     return AUTO_SMOOTHNESS * unit / mean if mean > 0 else 0.0
 
 

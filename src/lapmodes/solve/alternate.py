@@ -105,5 +105,5 @@ def _unlit(graph: Graph, B: Array, lam: float, sigma: float | Array) -> Array:
 def _length(points: Points, sigma: float | Array) -> float:
     """The length that movements are measured in: the bandwidth, or the spread of the data."""
     if is_infinite(sigma):
-        return points.spread()
+        return points.spread
     return float(np.median(sigma))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,7 @@ class Points:
         """Precision of the work."""
         return self.X.dtype
 
+    @cached_property
     def spread(self) -> float:
         """Root of the mean squared distance to the mean: the scale of the data."""
         X = self.X
