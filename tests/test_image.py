@@ -24,9 +24,10 @@ def test_two_halves_are_two_segments():
     np.testing.assert_allclose(found.assignments.sum(axis=2), 1, atol=1e-5)
 
 
-def test_large_images_go_from_coarse_to_fine_and_agree():
-    found = segment(halves((120, 160)), 2, random_state=0)
-    assert np.unique(found.labels[:, :80]).size == np.unique(found.labels[:, 80:]).size == 1
+@pytest.mark.parametrize("shape", [(120, 160), (250, 320)])
+def test_large_images_go_from_coarse_to_fine_and_agree(shape):
+    found, middle = segment(halves(shape), 2, random_state=0), shape[1] // 2
+    assert np.unique(found.labels[:, :middle]).size == np.unique(found.labels[:, middle:]).size == 1
 
 
 def test_integers_and_floats_are_the_same_picture():

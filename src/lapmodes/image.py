@@ -156,7 +156,7 @@ def fit_pixels(model: LaplacianKModes, features: Array, edge_width: float | None
         with warnings.catch_warnings():
             for category in (ConvergenceWarning, DegenerateWarning):  # the full image has the last word
                 warnings.simplefilter("ignore", category)
-            fit_pixels(coarse, _halved(features), edge_width)
+            coarse = fit_pixels(coarse, _halved(features), edge_width)
         model = clone(model).set_params(init=(coarse.cluster_centers_, _doubled(coarse.assignments_, h, w)))
     width = _mean_step(features) if edge_width is None else edge_width
     return model.fit(features.reshape(h * w, d), graph=grid_graph(features, width))

@@ -22,15 +22,15 @@ def make_occluder(
     shape: tuple[int, int] = (30, 30),
     *,
     radius: float = 0.2,
-    gradient: float = 0.5,
+    gradient: float = 0.6,
     texture: float = 0.15,
     random_state: Any = None,
 ) -> tuple[Array, Array]:
     """Grey image of a blob in front of a textured background with an intensity gradient, as in the paper's figure 4.
 
-    Blob and background have gradients and textures of their own and overlap in intensity, so that the steps between
-    neighbouring pixels within the background are nearly as large as those across the outline. The blob is a rounded
-    shape near the middle; direction of the gradients, outline and texture are random.
+    Blob and background have gradients and textures of their own and overlap in intensity: where the background is
+    bright, steps across the outline are hardly larger than steps within the texture. The blob is a rounded shape near the
+    middle; the directions of the gradients, the outline and the textures are random.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def make_occluder(
         Height and width in pixels.
     radius : float, default=0.2
         Mean radius of the blob, as part of the shorter side.
-    gradient : float, default=0.5
+    gradient : float, default=0.6
         How much the background's intensity rises over the length of the shorter side.
     texture : float, default=0.15
         Most that the background's texture adds or takes away.
