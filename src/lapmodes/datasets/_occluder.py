@@ -29,8 +29,8 @@ def make_occluder(
     """Grey image of a blob in front of a textured background with an intensity gradient, as in the paper's figure 4.
 
     Blob and background have gradients and textures of their own and overlap in intensity: where the background is
-    bright, steps across the outline are hardly larger than steps within the texture. The blob is a rounded shape near the
-    middle; the directions of the gradients, the outline and the textures are random.
+    bright, steps across the outline are hardly larger than steps within the texture. The blob is a rounded shape
+    near the middle; the directions of the gradients, the outline and the textures are random.
 
     Parameters
     ----------
