@@ -1,1 +1,1 @@
-"""The paper's experiments, one a file."""
+"""The paper's tables and figures, one a file: ``lapmodes reproduce``."""
