@@ -1,0 +1,220 @@
+"""Table 3: seven algorithms on MNIST, COIL-20 and TDT2, accuracy and normalised mutual information."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._records import Array
+from .._threads import effective_threads
+from ..datasets import DataNotFoundError
+from ._contestants import CONTESTANTS, OURS, Contestant
+from ._exhibit import Claim, Exhibit, Setting, Table
+from ._runs import Ledger, Run, Score, execute, problem_of
+from ._table3_picture import draw
+
+DATA = ("MNIST", "COIL-20", "TDT2")
+RESTARTS, GRID_RESTARTS, FINALISTS = 20, 4, 3
+QUICK_RESTARTS, QUICK_CELLS = 2, 2
+TOLERANCE = 2.0
+"""Points that a rival may stay below its published figure."""
+
+STORY = """\
+Every algorithm clusters the same points: 200 images of each digit of MNIST, the pictures of COIL-20, the TF-IDF
+vectors of TDT2, all scaled to unit length. Accuracy is that of the best matching of clusters with classes; NMI is
+mutual information over the larger of both entropies, as in the paper. Like the paper, the table shows the best of 20
+restarts at hyperparameters chosen by the true labels: it says what an algorithm can reach, not what a user who has
+no labels gets. The mean and standard deviation over the restarts are beside it.
+
+Each restart on MNIST draws its own sample, because results differ more between samples than between starts: the best
+of 20 samples is a more generous figure than the paper's one sample, for every algorithm alike. The grid is searched
+with the first 4 restarts; the 3 settings with the highest best accuracy plus best NMI are then run 20 times, and one
+of them is chosen by the same rule. Laplacian K-modes may choose its start; the paper does not say which starts its
+restarts had, apart from K-means for its pictures. Mean-shift does not depend on a seed and runs once."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An algorithm on a data set, at the setting it was given."""
+
+    data: str
+    contestant: Contestant
+    scores: Sequence[Score]
+
+    @property
+    def values(self) -> Array:
+        """Accuracy and NMI of each restart."""
+        return np.array([(score.accuracy, score.nmi) for score in self.scores])
+
+    @property
+    def best(self) -> Array:
+        """Highest accuracy and highest NMI over the restarts."""
+        return np.asarray(self.values.max(axis=0))
+
+    @property
+    def parameters(self) -> str:
+        """The setting in words."""
+        return ", ".join(f"{name}={value}" for name, value in self.scores[0].run.parameters)
+
+
+def run(setting: Setting) -> Exhibit:
+    """Run what is not yet in the ledger, then the table."""
+    folder = setting.folder
+    ledger = Ledger(None if folder is None else folder / "table3_runs.jsonl")
+    entries, absent = [], []
+    for data in DATA:
+        try:
+            problem_of(data, 0, setting.quick)
+        except DataNotFoundError as error:
+            absent.append(f"{data} is missing: {error}")
+            continue
+        entries += compete(data, ledger, setting)
+    if not entries:
+        raise DataNotFoundError(" ".join(absent))
+    return Exhibit(
+        "table3",
+        "Table 3: accuracy and mutual information on images and text",
+        "\n\n".join([STORY, *absent]),
+        tables=[summary_table(entries), row_table(entries), restart_table(entries)],
+        pictures=[draw(entries)],
+        claims=[] if setting.quick else claims(entries),
+    )
+
+
+def compete(data: str, ledger: Ledger, setting: Setting) -> list[Entry]:
+    """All algorithms on one data set: first the grid, then all restarts of the finalists."""
+    players = [each for each in CONTESTANTS if data in each.grids]
+    grids = {player.name: grid_runs(player, data, setting.quick) for player in players}
+    finish([run for cells in grids.values() for cell in cells for run in cell], ledger, setting, f"{data} grid")
+    finals = {}
+    for player in players:
+        ranked = sorted(grids[player.name], key=lambda cell: -merit(ledger.scores(cell)))
+        finals[player.name] = [restarts(cell[0], player, setting.quick) for cell in ranked[:FINALISTS]]
+    finish([run for cells in finals.values() for cell in cells for run in cell], ledger, setting, f"{data} final")
+    return [
+        Entry(data, player, max((ledger.scores(cell) for cell in finals[player.name]), key=merit)) for player in players
+    ]
+
+
+def grid_runs(player: Contestant, data: str, quick: bool) -> list[list[Run]]:
+    """The first restarts of every setting of an algorithm; a quick run takes few settings, spread over the grid."""
+    cells = list(player.cells(data))
+    if quick:
+        cells = [cells[i] for i in sorted({0, len(cells) // 2})][:QUICK_CELLS]
+    count = 1 if not player.restarts else QUICK_RESTARTS if quick else GRID_RESTARTS
+    return [[Run(data, player.name, tuple(cell.items()), seed, quick) for seed in range(count)] for cell in cells]
+
+
+def restarts(run: Run, player: Contestant, quick: bool) -> list[Run]:
+    """All restarts of a setting."""
+    count = 1 if not player.restarts else QUICK_RESTARTS if quick else RESTARTS
+    return [Run(run.data, run.algorithm, run.parameters, seed, quick) for seed in range(count)]
+
+
+def merit(scores: Sequence[Score]) -> float:
+    """What a setting is chosen by."""
+    return max(score.accuracy for score in scores) + max(score.nmi for score in scores)
+
+
+def finish(runs: Sequence[Run], ledger: Ledger, setting: Setting, phase: str) -> None:
+    """Run what is missing, on all processors; each run is kept as soon as it ends."""
+    from joblib import Parallel, delayed
+
+    todo = sorted(ledger.missing(dict.fromkeys(runs)), key=lambda run: run.seed)  # neighbours share starts and graph
+    workers = Parallel(n_jobs=effective_threads(None), return_as="generator_unordered", inner_max_num_threads=1)
+    with setting.progress.phase(phase, len(todo)) as step:
+        for score in workers(delayed(execute)(run) for run in todo):
+            ledger.add(score)
+            step(1, f"{score.run.algorithm} {score.accuracy:.1f} / {score.nmi:.1f}")
+
+
+def summary_table(entries: Sequence[Entry]) -> Table:
+    """Published and measured side by side."""
+    header = ("data", "algorithm", "published ACC / NMI", "best ACC", "best NMI", "mean ACC ± std", "mean NMI ± std")
+    rows = [
+        (
+            entry.data,
+            entry.contestant.name,
+            " / ".join(f"{value:.1f}" for value in entry.contestant.published[entry.data]),
+            *(f"{value:.1f}" for value in entry.best),
+            *(f"{mean:.1f} ± {std:.1f}" for mean, std in zip(entry.values.mean(0), entry.values.std(0), strict=True)),
+            entry.parameters,
+            f"{np.mean([score.seconds for score in entry.scores]):.1f}",
+        )
+        for entry in entries
+    ]
+    caption = "Published and measured (per cent), the chosen hyperparameters, and seconds a restart on one core"
+    return Table("table3", caption, (*header, "chosen", "seconds"), rows)
+
+
+def row_table(entries: Sequence[Entry]) -> Table:
+    """The table as the paper prints it."""
+    names = [each.name for each in CONTESTANTS]
+    rows = []
+    for column, measure in enumerate(("ACC", "NMI")):
+        for data in dict.fromkeys(entry.data for entry in entries):
+            best = {entry.contestant.name: entry.best[column] for entry in entries if entry.data == data}
+            top = round(max(best.values()), 1)
+            cells = [mark(best.get(name), top) for name in names]
+            rows.append((f"{measure} {data}", *cells))
+    return Table("table3_as_printed", "As the paper prints it; * marks the best of a row", ("", *names), rows)
+
+
+def mark(value: float | None, top: float) -> str:
+    """A cell, with a star on the best."""
+    if value is None:
+        return "-"
+    return f"{value:.1f}{' *' if round(value, 1) >= top else ''}"
+
+
+def restart_table(entries: Sequence[Entry]) -> Table:
+    """Every restart at the chosen settings."""
+    rows = [
+        (entry.data, entry.contestant.name, score.run.seed, f"{score.accuracy:.2f}", f"{score.nmi:.2f}")
+        for entry in entries
+        for score in entry.scores
+    ]
+    header = ("data", "algorithm", "restart", "ACC", "NMI")
+    return Table("table3_restarts", "Every restart at the chosen settings", header, rows, on_page=False)
+
+
+def claims(entries: Sequence[Entry]) -> list[Claim]:
+    """The paper's statements on these data."""
+    found = []
+    for data in dict.fromkeys(entry.data for entry in entries):
+        ours = [entry for entry in entries if entry.data == data and entry.contestant.name in OURS]
+        goal = np.max([entry.contestant.published[data] for entry in ours], axis=0)
+        best = np.max([entry.best for entry in ours], axis=0)
+        text = f"Laplacian K-modes reaches {goal[0]:.1f} / {goal[1]:.1f} (ACC / NMI) on {data}."
+        found.append(Claim(text, f"{best[0]:.1f} / {best[1]:.1f}", bool((best.round(1) >= goal).all())))
+    found.append(best_rows(entries))
+    found.append(rivals_are_strong(entries))
+    return found
+
+
+def best_rows(entries: Sequence[Entry]) -> Claim:
+    """In how many rows of the table Laplacian K-modes is best or tied."""
+    won, rows = 0, 0
+    for data in dict.fromkeys(entry.data for entry in entries):
+        for column in (0, 1):
+            best = {
+                entry.contestant.name: round(float(entry.best[column]), 1) for entry in entries if entry.data == data
+            }
+            rows += 1
+            won += max(best.get(name, 0.0) for name in OURS) >= max(best.values())
+    text = "On all data sets Laplacian K-modes achieves the best or close to best performance under both criteria."
+    return Claim(text, f"best or tied in {won} of {rows} rows", won >= rows - 1)
+
+
+def rivals_are_strong(entries: Iterable[Entry]) -> Claim:
+    """Whether each rival does at least nearly as well as in the paper."""
+    weak = [
+        f"{entry.contestant.name} on {entry.data} {entry.best[0]:.1f} / {entry.best[1]:.1f}"
+        for entry in entries
+        if entry.contestant.name not in OURS
+        and (entry.best < np.array(entry.contestant.published[entry.data]) - TOLERANCE).any()
+    ]
+    measured = "all are" if not weak else "below: " + "; ".join(weak)
+    return Claim(f"Every rival is within {TOLERANCE:g} points of its published figures, or above.", measured, not weak)
