@@ -1,0 +1,134 @@
+"""Table 3: the protocol, on small problems; the real data is for `lapmodes reproduce table3`."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+
+from lapmodes.datasets import DataNotFoundError
+from lapmodes.experiments import _runs, homotopy, table3
+from lapmodes.experiments._contestants import CONTESTANTS, OURS, Contestant, Problem
+from lapmodes.experiments._exhibit import Setting
+from lapmodes.experiments._runs import Ledger, Run, Score
+
+
+def blobs(data, seed, quick=False):
+    X, y = make_blobs(90, 5, centers=3, cluster_std=0.3, center_box=(2, 9), random_state=0)
+    X = np.abs(X)
+    return Problem(X / np.linalg.norm(X, axis=1, keepdims=True), y, seed)
+
+
+@pytest.fixture
+def small_problems(monkeypatch):
+    """Blobs in place of each data set, in this process."""
+    for module in (_runs, table3, homotopy):
+        monkeypatch.setattr(module, "problem_of", blobs)
+    monkeypatch.setattr(_runs, "_problem", blobs)
+    for module in (table3, homotopy):
+        monkeypatch.setattr(module, "effective_threads", lambda n: 1)
+
+
+def some_score(seed=0, accuracy=50.0, algorithm="K-means"):
+    run = Run("MNIST", algorithm, (("lam", 0.1), ("start", "k-means")), seed, False)
+    return Score(run, accuracy, 40.0, 1.5)
+
+
+@pytest.mark.parametrize("contestant", CONTESTANTS, ids=lambda each: each.name)
+def test_every_algorithm_runs_at_its_first_setting(contestant):
+    for data in contestant.grids:
+        labels = contestant.run(blobs(data, 0), **next(contestant.cells(data)))
+        assert labels.shape == (90,)
+        assert len(np.unique(labels)) <= 3
+
+
+def test_published_figures_cover_the_grids():
+    for contestant in CONTESTANTS:
+        assert contestant.published.keys() == contestant.grids.keys()
+    assert set(OURS) <= {each.name for each in CONTESTANTS}
+
+
+def test_starts_are_shared():
+    problem = blobs("MNIST", 3)
+    modes, assignments = problem.start("k-means")
+    assert modes.shape == (3, 5)
+    np.testing.assert_array_equal(assignments.argmax(axis=1), problem.kmeans.labels_)
+    assert problem.start("spectral") == "spectral"
+    assert problem.start("normalized-cut")[0] is None
+
+
+def test_ledger_survives_an_interrupted_line(tmp_path):
+    file = tmp_path / "runs.jsonl"
+    ledger = Ledger(file)
+    ledger.add(some_score(0))
+    ledger.add(some_score(1))
+    with open(file, "a") as stream:
+        stream.write(json.dumps({"run": 1})[:-3])
+    again = Ledger(file)
+    runs = [some_score(seed).run for seed in range(3)]
+    assert again.missing(runs) == runs[2:]
+    assert again.scores(runs[:2]) == [some_score(0), some_score(1)]
+
+
+def test_a_ledger_without_a_file_only_remembers():
+    ledger = Ledger(None)
+    ledger.add(some_score())
+    assert not ledger.missing([some_score().run])
+
+
+def test_quick_run_gives_all_tables(small_problems, tmp_path):
+    exhibit = table3.run(Setting(quick=True, folder=tmp_path))
+    assert [table.name for table in exhibit.tables] == ["table3", "table3_as_printed", "table3_restarts"]
+    rows = exhibit.tables[0].rows
+    assert {row[0] for row in rows} == set(table3.DATA)
+    assert len(rows) == sum(len(each.grids) for each in CONTESTANTS)
+    assert not exhibit.claims  # figures of a quick run say nothing about the published ones
+    written = (tmp_path / "table3_runs.jsonl").read_text()
+    table3.run(Setting(quick=True, folder=tmp_path))
+    assert (tmp_path / "table3_runs.jsonl").read_text() == written  # nothing ran twice
+
+
+def test_missing_data_is_left_out_and_named(small_problems, monkeypatch):
+    def only_mnist(data, seed, quick=False):
+        if data != "MNIST":
+            raise DataNotFoundError(f"no {data}")
+        return blobs(data, seed)
+
+    monkeypatch.setattr(table3, "problem_of", only_mnist)
+    exhibit = table3.run(Setting(quick=True))
+    assert {row[0] for row in exhibit.tables[0].rows} == {"MNIST"}
+    assert "no TDT2" in exhibit.story
+
+
+def entry(algorithm, accuracies, published=(50.0, 40.0)):
+    contestant = Contestant(algorithm, lambda problem: None, {"MNIST": {}}, {"MNIST": published})
+    scores = [some_score(seed, value, algorithm) for seed, value in enumerate(accuracies)]
+    return table3.Entry("MNIST", contestant, scores)
+
+
+def test_claims_compare_the_best_restart():
+    ours, rival = entry(OURS[0], [40.0, 60.0], (55.0, 40.0)), entry("K-means", [59.0, 30.0])
+    reached, best, strong = table3.claims([ours, rival])
+    assert reached.holds and reached.measured == "60.0 / 40.0"
+    assert best.holds and "2 of 2" in best.measured
+    assert strong.holds
+    weak = entry("K-means", [30.0])
+    assert not table3.rivals_are_strong([ours, weak]).holds
+    assert not table3.best_rows(
+        [entry(OURS[0], [40.0]), entry("K-means", [45.0]), entry("DCD", [46.0])]
+    ).measured.startswith("best or tied in 2")
+
+
+def test_printed_table_marks_the_best():
+    table = table3.row_table([entry(OURS[0], [60.0]), entry("K-means", [59.0])])
+    row = dict(zip(table.header, table.rows[0], strict=True))
+    assert row[OURS[0]] == "60.0 *" and row["K-means"] == "59.0" and row["DCD"] == "-"
+
+
+def test_homotopy_pairs_both_ways(small_problems):
+    exhibit = homotopy.run(Setting(quick=True))
+    starts = exhibit.tables[1].rows
+    assert len(starts) == homotopy.QUICK_STARTS * len(homotopy.LAMS)
+    assert len(exhibit.claims) == len(homotopy.LAMS)
