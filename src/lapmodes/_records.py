@@ -18,10 +18,12 @@ class Neighbors:
 
     indices: Array
     distances: Array
+    recall: float = 1.0
+    """Share of true neighbours found in a random sample; 1 where the search is exact."""
 
     def first(self, k: int) -> Neighbors:
         """The k nearest only."""
-        return Neighbors(self.indices[:, :k], self.distances[:, :k])
+        return Neighbors(self.indices[:, :k], self.distances[:, :k], self.recall)
 
 
 @dataclass(frozen=True)

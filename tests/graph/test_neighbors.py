@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 
+from lapmodes.graph import cells, neighbors
 from lapmodes.graph.neighbors import NeighborIndex
 
 
@@ -37,3 +38,75 @@ def test_query_counts_its_steps():
     done = []
     NeighborIndex(X, 2).query(X, 1, lambda n: done.append(n))
     assert sum(done) == 20_000 and len(done) > 1
+
+
+@pytest.fixture
+def always_cells(monkeypatch):
+    """Cells even for small data."""
+    monkeypatch.setattr(neighbors, "EXACT_WORK", 0)
+    monkeypatch.setattr(cells, "CELL_ROWS", 50)
+
+
+def clustered(n=3000, d=20, dtype=np.float32):
+    rng = np.random.default_rng(0)
+    return (rng.normal(size=(12, d)) * 3)[rng.integers(12, size=n)].astype(dtype) + rng.normal(size=(n, d)).astype(
+        dtype
+    )
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_cells_find_nearly_all_and_say_how_many(always_cells, dtype):
+    X = clustered(dtype=dtype)
+    found = NeighborIndex(X, 2).query_self(10)
+    D = cdist(X, X)
+    np.fill_diagonal(D, np.inf)
+    truth = np.argsort(D, axis=1)[:, :10]
+    recall = np.mean([np.isin(a, b).mean() for a, b in zip(truth, found.indices, strict=True)])
+    assert recall > 0.97
+    assert abs(recall - found.recall) < 0.02
+    assert not (found.indices == np.arange(len(X))[:, None]).any()
+    np.testing.assert_allclose(np.take_along_axis(D, found.indices, axis=1), found.distances, rtol=1e-5)
+    assert (np.diff(found.distances, axis=1) >= 0).all()
+
+
+def test_cells_answer_new_points(always_cells):
+    X, Q = clustered()[:2500], clustered()[2500:]
+    found = NeighborIndex(X, 2).query(Q, 5)
+    truth = np.argsort(cdist(Q, X), axis=1)[:, :5]
+    assert np.mean([np.isin(a, b).mean() for a, b in zip(truth, found.indices, strict=True)]) > 0.97
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_neighbours_do_not_depend_on_threads(exact, monkeypatch):
+    if not exact:
+        monkeypatch.setattr(neighbors, "EXACT_WORK", 0)
+    X = clustered()
+    one, three = (NeighborIndex(X, threads).query_self(7) for threads in (1, 3))
+    np.testing.assert_array_equal(one.indices, three.indices)
+    np.testing.assert_array_equal(one.distances, three.distances)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_nine_tenths_of_the_points_are_duplicates(exact, monkeypatch):
+    if not exact:
+        monkeypatch.setattr(neighbors, "EXACT_WORK", 0)
+    X = clustered()[np.random.default_rng(1).integers(300, size=3000)]
+    found = NeighborIndex(X, 2).query_self(5)
+    copies = np.unique(X, axis=0, return_inverse=True)[1].ravel()
+    many = np.bincount(copies)[copies] > 5
+    assert (found.distances[many] == 0).mean() > 0.99
+    assert not (found.indices == np.arange(3000)[:, None]).any()
+    assert all(len(set(row)) == 5 for row in found.indices.tolist())
+
+
+def test_distances_far_from_the_origin_do_not_cancel():
+    X = clustered(500) + np.float32(1e4)
+    found = NeighborIndex(X, 1).query_self(3)
+    D = cdist(X.astype(float), X.astype(float))
+    np.testing.assert_allclose(np.take_along_axis(D, found.indices, axis=1), found.distances, rtol=1e-4)
+
+
+def test_high_dimensional_search_counts_its_steps(always_cells):
+    done = []
+    NeighborIndex(clustered(), 2).query_self(3, lambda n: done.append(n))
+    assert sum(done) == 3000 and len(done) > 10

@@ -1,8 +1,9 @@
-"""Exact nearest neighbours, for dense and sparse rows."""
+"""Nearest neighbours behind one signature: a k-d tree, blocks of inner products, cells for many rows, sparse rows."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.sparse import issparse
@@ -10,10 +11,24 @@ from scipy.spatial import cKDTree
 
 from .._progress import Step, no_step
 from .._records import Array, Neighbors
+from .blocks import Rows, Shortlists, consecutive, every_pair, search
+from .cells import CellSearch
 
 TREE_DIMENSIONS = 12
 """Up to this dimension a k-d tree beats brute force on ordinary data."""
+EXACT_WORK = 2e12
+"""Pairs of rows times (dimensions + 64) up to which every pair is looked at: some ten seconds on two cores."""
 CHUNK_ROWS = 8192
+
+
+class Searcher(Protocol):
+    """What finds the nearest rows."""
+
+    def query(self, Q: Any, k: int, step: Step) -> Neighbors:
+        """The k nearest rows to each row of Q."""
+
+    def query_self(self, k: int, step: Step) -> Neighbors:
+        """The k nearest other rows to each row."""
 
 
 class NeighborIndex:
@@ -21,52 +36,150 @@ class NeighborIndex:
 
     def __init__(self, X: Any, threads: int) -> None:
         self._X = X
-        self._threads = threads
-        if not issparse(X) and X.shape[1] <= TREE_DIMENSIONS:
-            # Unbalanced splits keep heavily duplicated points from slowing the tree down.
-            self._tree = cKDTree(X, balanced_tree=False)
-        else:
-            from sklearn.neighbors import NearestNeighbors
-
-            self._tree = None
-            self._origin = _far_origin(X)
-            self._brute = NearestNeighbors(algorithm="brute", n_jobs=threads).fit(self._centred(X))
+        self._searcher = _searcher(X, threads)
 
     def query(self, Q: Any, k: int, step: Step = no_step) -> Neighbors:
         """The k nearest rows of X to each row of Q."""
-        k = min(k, self._X.shape[0])
+        return self._searcher.query(Q, min(k, self._X.shape[0]), step)
+
+    def query_self(self, k: int, step: Step = no_step) -> Neighbors:
+        """The k nearest other rows of X to each row of X."""
+        return self._searcher.query_self(min(k, self._X.shape[0] - 1), step)
+
+
+def _searcher(X: Any, threads: int) -> Searcher:
+    if issparse(X):
+        return SparseSearcher(X, threads)
+    return TreeSearcher(X, threads) if X.shape[1] <= TREE_DIMENSIONS else DenseSearcher(X, threads)
+
+
+class _ByChunks:
+    """Queries chunk by chunk; a row's own neighbours are its k + 1 nearest without itself."""
+
+    _X: Any
+
+    def _chunk(self, Q: Any, k: int) -> tuple[Array, Array]:
+        raise NotImplementedError
+
+    def query(self, Q: Any, k: int, step: Step) -> Neighbors:
         indices = np.empty((Q.shape[0], k), dtype=np.int32)
         distances = np.empty((Q.shape[0], k), dtype=Q.dtype)
         for start in range(0, Q.shape[0], CHUNK_ROWS):
             rows = slice(start, start + CHUNK_ROWS)
-            distances[rows], indices[rows] = self._query(Q[rows], k)
+            distances[rows], indices[rows] = self._chunk(Q[rows], k)
             step(min(CHUNK_ROWS, Q.shape[0] - start))
         return Neighbors(indices, distances)
 
-    def query_self(self, k: int, step: Step = no_step) -> Neighbors:
-        """The k nearest other rows of X to each row of X."""
+    def query_self(self, k: int, step: Step) -> Neighbors:
         found = self.query(self._X, k + 1, step)
         own = found.indices == np.arange(self._X.shape[0], dtype=np.int32)[:, None]
         # Among more than k duplicates a point may not find itself: then its last neighbour goes.
         own[~own.any(axis=1), -1] = True
-        shape = (self._X.shape[0], found.indices.shape[1] - 1)
+        shape = (self._X.shape[0], k)
         return Neighbors(found.indices[~own].reshape(shape), found.distances[~own].reshape(shape))
 
-    def _query(self, Q: Any, k: int) -> tuple[Array, Array]:
-        if self._tree is None:
-            distances, indices = self._brute.kneighbors(self._centred(Q), k)
-            return distances, indices
+
+class TreeSearcher(_ByChunks):
+    """Few dimensions: a k-d tree. Unbalanced splits keep heavily duplicated points from slowing it down."""
+
+    def __init__(self, X: Array, threads: int) -> None:
+        self._X, self._threads = X, threads
+        self._tree = cKDTree(X, balanced_tree=False)
+
+    def _chunk(self, Q: Array, k: int) -> tuple[Array, Array]:
         distances, indices = self._tree.query(Q, k, workers=self._threads)
         return distances.reshape(-1, k), indices.reshape(-1, k)
 
-    def _centred(self, Q: Any) -> Any:
-        return Q if self._origin is None else Q - self._origin
+
+class SparseSearcher(_ByChunks):
+    """Sparse rows: scikit-learn's products."""
+
+    def __init__(self, X: Any, threads: int) -> None:
+        from sklearn.neighbors import NearestNeighbors
+
+        self._X = X
+        self._brute = NearestNeighbors(algorithm="brute", n_jobs=threads).fit(X)
+
+    def _chunk(self, Q: Any, k: int) -> tuple[Array, Array]:
+        distances, indices = self._brute.kneighbors(Q, k)
+        return distances, indices
 
 
-def _far_origin(X: Any) -> Array | None:
-    """The mean of dense rows that lie far from zero: brute force takes inner products, which would cancel."""
-    if issparse(X):
-        return None
-    mean = X.mean(axis=0)
-    spread = np.abs(X[:: max(1, X.shape[0] // 1000)] - mean).max()
-    return mean if np.abs(mean).max() > 100 * spread else None
+class DenseSearcher:
+    """Many dimensions: every pair of rows where that takes seconds, cells where it would take longer."""
+
+    def __init__(self, X: Array, threads: int) -> None:
+        self._X, self._threads = X, threads
+        self._origin = X.mean(axis=0)
+        self._cells: CellSearch | None = None
+
+    def query(self, Q: Any, k: int, step: Step) -> Neighbors:
+        """The k nearest rows to each row of Q."""
+        X = self._X
+        Q = np.ascontiguousarray(Q, dtype=X.dtype)
+        report = _stepper(step, Q.shape[0])
+        if self._is_cheap(Q.shape[0]):
+            rows = Rows.of(X, consecutive(X.shape[0]), self._origin)
+            queries = Rows.of(Q, consecutive(Q.shape[0]), self._origin)
+            lists, recall = self._all_pairs(queries, rows, k, report), 1.0
+        else:
+            lists, recall = self._by_cells().query(Q, k, report)
+        report(1.0)
+        return _measured(Q, X, lists, recall)
+
+    def query_self(self, k: int, step: Step) -> Neighbors:
+        """The k nearest other rows to each row."""
+        X = self._X
+        report = _stepper(step, X.shape[0])
+        if self._is_cheap(X.shape[0]):
+            rows = Rows.of(X, consecutive(X.shape[0]), self._origin)
+            lists, recall = self._all_pairs(rows, rows, k, report), 1.0
+        else:
+            lists, recall = self._by_cells().query_self(k, report)
+        report(1.0)
+        return _measured(X, X, lists, recall)
+
+    def _is_cheap(self, n_queries: int) -> bool:
+        return float(n_queries) * self._X.shape[0] * (self._X.shape[1] + 64) <= EXACT_WORK
+
+    def _by_cells(self) -> CellSearch:
+        self._cells = self._cells or CellSearch(self._X, self._threads)
+        return self._cells
+
+    def _all_pairs(self, queries: Rows, rows: Rows, k: int, report: Callable[[float], object]) -> Shortlists:
+        lists = Shortlists.empty(queries.X.shape[0], k, queries.X.dtype)
+        pairs = every_pair(queries, rows)
+        search(queries, rows, pairs, lists, self._threads, lambda: report(1 / len(pairs)))
+        return lists
+
+
+def _stepper(step: Step, total: int) -> Callable[[float], object]:
+    """Turns shares of the work into steps that sum to `total`."""
+    done = 0.0
+    told = 0
+
+    def report(share: float) -> None:
+        nonlocal done, told
+        done = min(1.0, done + share)
+        new = int(done * total) - told
+        if new:
+            told += new
+            step(new)
+
+    return report
+
+
+def _measured(Q: Array, X: Array, lists: Shortlists, recall: float) -> Neighbors:
+    """Distances from differences, not from inner products, and in their order."""
+    distances = np.empty(lists.sqdist.shape, dtype=Q.dtype)
+    indices = np.empty(lists.index.shape, dtype=np.int32)
+    for start in range(0, Q.shape[0], CHUNK_ROWS):
+        rows = slice(start, start + CHUNK_ROWS)
+        near = lists.index[rows]
+        for column in range(near.shape[1]):
+            difference = Q[rows] - X[near[:, column]]
+            distances[rows, column] = np.sqrt(np.einsum("ij,ij->i", difference, difference))
+        order = np.lexsort((near, distances[rows]), axis=1)
+        indices[rows] = np.take_along_axis(near, order, axis=1)
+        distances[rows] = np.take_along_axis(distances[rows], order, axis=1)
+    return Neighbors(indices, distances, recall)

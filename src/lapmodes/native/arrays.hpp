@@ -43,6 +43,20 @@ struct InverseWidth {
     T operator()(std::int64_t n) const { return per_point ? per_point[n] : common; }
 };
 
+// Inner products (p, q) of the points with numbers `rows` and `cols`, and their squared norms.
+template <class T>
+struct PairBlock {
+    const T* inner;
+    const std::int32_t* rows;
+    const std::int32_t* cols;
+    const T* row_sqnorm;
+    const T* col_sqnorm;
+    std::int64_t p;
+    std::int64_t q;
+    bool mutual;  // rows are candidates of columns, too
+    bool same;    // both number the same points, and none is its own neighbour
+};
+
 // Modes are taken in groups that fill one cache line.
 template <class T>
 inline constexpr std::int64_t kLanes = 64 / sizeof(T);

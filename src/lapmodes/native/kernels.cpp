@@ -16,13 +16,15 @@ static inline int thread_index() {
 }  // namespace lapmodes::LAPMODES_ISA
 
 #include "modes.hpp"
+#include "neighbors.hpp"
 #include "sweep.hpp"
 
 namespace lapmodes::LAPMODES_ISA {
 
 template <class T>
 const Kernels<T>& kernels() {
-    static constexpr Kernels<T> table{project_rows<T>, sweep<T>, certify<T>, kernel_values<T>, shift_sums<T>};
+    static constexpr Kernels<T> table{project_rows<T>, sweep<T>, certify<T>, kernel_values<T>, shift_sums<T>,
+                                      offer_block<T>, refine_neighbors<T>};
     return table;
 }
 

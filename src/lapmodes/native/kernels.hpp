@@ -32,6 +32,11 @@ struct Kernels {
     void (*shift_sums)(const Points<T>& X, const T* Z, const T* modes, std::int64_t k, const T* mode_sqnorm,
                        InverseWidth<T> h, const bool* active, std::int64_t chunks, double* peak, double* mass, double* value,
                        double* sums, int threads);
+
+    // Shortlists of nearest neighbours; see neighbors.hpp.
+    void (*offer_block)(const PairBlock<T>& block, T* sqdist, std::int32_t* index, std::int64_t k, T* col_worst);
+    void (*refine_neighbors)(const T* X, std::int64_t n, std::int64_t d, std::int64_t k, const std::int32_t* index,
+                             T* new_sqdist, std::int32_t* new_index, int threads);
 };
 
 namespace baseline {

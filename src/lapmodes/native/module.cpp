@@ -25,6 +25,7 @@ using lapmodes::kBlockRows;
 using lapmodes::kLanes;
 using lapmodes::Kernels;
 using lapmodes::kStatistics;
+using lapmodes::PairBlock;
 using lapmodes::Points;
 using lapmodes::Problem;
 
@@ -228,6 +229,37 @@ void bind(nb::module_& m) {
        "Z"_a.noconvert(), "modes"_a.noconvert(), "mode_sqnorm"_a.noconvert(), "h"_a.noconvert(),
        "active"_a.noconvert(), "peak"_a.noconvert(), "mass"_a.noconvert(), "value"_a.noconvert(),
        "sums"_a.noconvert(), "threads"_a);
+
+    m.def("offer_block", [](const In<T>& inner, const In<std::int32_t>& rows, const In<std::int32_t>& cols,
+                            const In<T>& row_sqnorm, const In<T>& col_sqnorm, bool mutual, bool same,
+                            const Out<T>& sqdist, const Out<std::int32_t>& index) {
+        const auto p = static_cast<Index>(rows.size()), q = static_cast<Index>(cols.size());
+        require(static_cast<Index>(inner.size()) == p * q && row_sqnorm.size() == rows.size() &&
+                    col_sqnorm.size() == cols.size(),
+                "inner must be (rows, cols), with a squared norm for each");
+        require(sqdist.ndim() == 2 && sqdist.size() == index.size() && sqdist.shape(1) > 0,
+                "sqdist and index must be (n, k)");
+        const PairBlock<T> block{inner.data(),      rows.data(), cols.data(), row_sqnorm.data(),
+                                 col_sqnorm.data(), p,           q,           mutual,
+                                 same};
+        std::vector<T> col_worst(static_cast<std::size_t>(q));
+        nb::gil_scoped_release release;
+        table<T>().offer_block(block, sqdist.data(), index.data(), sqdist.shape(1), col_worst.data());
+    }, "inner"_a.noconvert(), "rows"_a.noconvert(), "cols"_a.noconvert(), "row_sqnorm"_a.noconvert(),
+       "col_sqnorm"_a.noconvert(), "mutual"_a, "same"_a, "sqdist"_a.noconvert(), "index"_a.noconvert());
+
+    m.def("refine_neighbors", [](const In<T>& X, const In<std::int32_t>& index, const Out<T>& new_sqdist,
+                                 const Out<std::int32_t>& new_index, int threads) {
+        require(X.ndim() == 2 && index.ndim() == 2 && index.shape(0) == X.shape(0), "index must be (n, k)");
+        require(new_index.size() == index.size() && new_sqdist.size() == index.size(), "outputs must be (n, k)");
+        const auto n = static_cast<Index>(X.shape(0)), d = static_cast<Index>(X.shape(1));
+        const auto k = static_cast<Index>(index.shape(1));
+        threads = useful_threads(threads, n * k * d);
+        nb::gil_scoped_release release;
+        table<T>().refine_neighbors(X.data(), n, d, k, index.data(), new_sqdist.data(), new_index.data(),
+                                    threads);
+    }, "X"_a.noconvert(), "index"_a.noconvert(), "new_sqdist"_a.noconvert(), "new_index"_a.noconvert(),
+       "threads"_a);
 }
 
 }  // namespace
