@@ -11,42 +11,14 @@ import argparse
 import json
 import os
 import sys
-import threading
 import time
 from pathlib import Path
 
 import numpy as np
+from measure import PeakMemory
 
 from lapmodes import LaplacianKModes
 from lapmodes.metrics import clustering_accuracy, normalized_mutual_info
-
-
-class PeakMemory:
-    """Highest resident memory of this process above where it stood, sampled every 5 ms."""
-
-    def __enter__(self) -> PeakMemory:
-        self.base = self.peak = self._resident()
-        self._done = threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._done.set()
-        self._thread.join()
-
-    @property
-    def growth(self) -> int:
-        """Bytes above the start."""
-        return self.peak - self.base
-
-    def _watch(self) -> None:
-        while not self._done.wait(0.005):
-            self.peak = max(self.peak, self._resident())
-
-    @staticmethod
-    def _resident() -> int:
-        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def load_mnist(folder: Path) -> tuple[np.ndarray, np.ndarray]:
