@@ -78,17 +78,9 @@ def main() -> int:
         if before is not None:
             ratio = math.log(each["n"] / before["n"])
             growth = [f"{math.log(each[key] / before[key]) / ratio:.2f}" for key in ("seconds", "bytes")]
-        per_point = f"{each['bytes'] / each['n']:.0f}"
-        rows.append(
-            [
-                each["n"],
-                f"{each['seconds']:.1f}",
-                *(f"{each.get(name, 0.0):.1f}" for name in phases),
-                per_point,
-                *growth,
-                f"{each['ari']:.3f}",
-            ]
-        )
+        times = [f"{each.get(name, 0.0):.1f}" for name in phases]
+        tail = [f"{each['bytes'] / each['n']:.0f}", *growth, f"{each['ari']:.3f}"]
+        rows.append([each["n"], f"{each['seconds']:.1f}", *times, *tail])
     header = ["points", "seconds", *(name[6:] for name in phases), "bytes a point", "exponent s", "exponent B", "ARI"]
     report("growth", header, rows)
     return 0
