@@ -11,8 +11,9 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from lapmodes import KModes, LaplacianKMeans, LaplacianKModes
+from lapmodes._diagnostics import log_density, uncertainty
 from lapmodes.report import Selection, write_page, write_report
-from lapmodes.report.figures import log_density, principal_axes, project, uncertainty
+from lapmodes.report.figures import principal_axes, project
 from lapmodes.report.payload import ranks, two_largest
 from lapmodes.report.story import story_of
 

@@ -11,11 +11,12 @@ from pathlib import Path
 import numpy as np
 
 from .. import __version__
+from .._diagnostics import log_density, uncertainty
 from .._persistence import atomic_write
 from .._records import Array
 from .clusters import cluster_cards, describe, row_name
 from .colors import hex_colors
-from .figures import DRAWN, Map, log_density, project, uncertainty
+from .figures import DRAWN, Map, project
 from .parameters import parameter_table
 from .payload import payload, two_largest
 from .story import Story
