@@ -118,7 +118,7 @@ def plot_selection(selection: Any, ax: Axes | None = None) -> Axes:
     numbers, scores = [row[0] for row in selection.rows], [row[-1] for row in selection.rows]
     ax.plot(numbers, scores, "o-", color=PALETTE[0])
     best = numbers.index(selection.n_clusters)
-    ring = {"markersize": 13, "markerfacecolor": "none", "markeredgewidth": 2, "color": PALETTE[1]}
+    ring: dict[str, Any] = {"markersize": 13, "markerfacecolor": "none", "markeredgewidth": 2, "color": PALETTE[1]}
     ax.plot(numbers[best], scores[best], "o", **ring)
     ax.xaxis.set_major_locator(_matplotlib("ticker").MaxNLocator(integer=True, min_n_ticks=1))
     ax.set(xlabel="clusters", ylabel=selection.header[-1])
