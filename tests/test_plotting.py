@@ -1,4 +1,5 @@
 import sys
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -7,17 +8,27 @@ from matplotlib.figure import Figure
 from numpy.testing import assert_allclose
 
 from lapmodes import KModes, LaplacianKModes
+from lapmodes._diagnostics import uncertainty
 from lapmodes.plotting import (
     PALETTE,
     cluster_colors,
+    plot_assignment_matrix,
     plot_assignments,
     plot_clusters,
     plot_convergence,
+    plot_crowding,
     plot_density,
     plot_map,
+    plot_modes,
+    plot_path,
+    plot_selection,
+    plot_sizes,
+    plot_uncertainty,
 )
+from lapmodes.plotting.clusters import montage
+from lapmodes.report import Selection
 
-ON_POINTS = [plot_clusters, plot_assignments, plot_density, plot_map]
+ON_POINTS = [plot_clusters, plot_assignments, plot_density, plot_map, plot_uncertainty, plot_crowding]
 
 
 @pytest.fixture
@@ -147,3 +158,59 @@ def test_missing_matplotlib_names_the_extra(model, X, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r"pip install 'lapmodes\[plot\]'"):
         plot_clusters(model, X)
+
+
+def test_uncertain_points_are_drawn_on_top(model, X, ax):
+    (points,) = plot_uncertainty(model, X, ax).collections
+    values = points.get_array()
+    assert (np.diff(values) >= 0).all()
+    assert_allclose(np.sort(uncertainty(model.assignments_)), values)
+
+
+def test_remote_points_are_drawn_on_top(X, ax):
+    far = np.vstack([X, [[30.0, 30.0]]])
+    model = LaplacianKModes(3, bandwidth=0.5, random_state=0, n_jobs=1).fit(far)
+    (points,) = plot_crowding(model, far, ax).collections
+    assert_allclose(points.get_offsets()[-1], [30.0, 30.0])
+
+
+def test_sizes_are_the_counts(model, ax):
+    assert [bar.get_width() for bar in plot_sizes(model, ax).patches] == np.bincount(model.labels_).tolist()
+
+
+def test_modes_are_lines_or_pictures(model, ax):
+    lines = plot_modes(model, ax=ax, feature_names=["u", "v"]).lines
+    assert_allclose([line.get_ydata() for line in lines], model.cluster_centers_)
+    picture = plot_modes(model, (1, 2), Figure().subplots()).images[0].get_array()
+    assert picture.size >= model.cluster_centers_.size
+    with pytest.raises(ValueError, match="must have 2 pixels"):
+        plot_modes(model, (3, 3), Figure().subplots())
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 10])
+@pytest.mark.parametrize("shape", [(3, 4), (3, 4, 3)])
+def test_montage_holds_every_picture(n, shape):
+    pictures = np.random.default_rng(0).random((n, *shape))
+    assert np.isin(pictures, montage(pictures)).all()
+
+
+def test_assignment_matrix_is_sorted(model, ax):
+    shown = plot_assignment_matrix(model, ax).images[0].get_array()
+    assert_allclose(np.sort(shown.argmax(axis=0)), shown.argmax(axis=0))
+    assert_allclose(shown.sum(axis=0), 1, atol=1e-6)
+
+
+def test_path_shows_changes_and_objective(X, ax):
+    model = LaplacianKModes(3, bandwidth=0.5, path=4, random_state=0, n_jobs=1).fit(X)
+    assert plot_path(model, ax) is ax
+    labels = [point.solution.labels for point in model.path_]
+    expected = [0, *((a != b).sum() for a, b in pairwise(labels))]
+    assert [bar.get_height() for bar in ax.patches] == expected
+    objectives = ax.figure.axes[1].lines[0].get_ydata()
+    assert_allclose(objectives, [point.solution.objective for point in model.path_ if np.isfinite(point.bandwidth)])
+
+
+def test_selection_marks_the_chosen(ax):
+    scores, ring = plot_selection(Selection(3, ("k", "score"), ((2, 0.1), (3, 0.4)), ""), ax).lines
+    assert ring.get_xdata()[0] == 3 and ring.get_ydata()[0] == 0.4
+    assert_allclose(scores.get_ydata(), [0.1, 0.4])

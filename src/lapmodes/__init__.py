@@ -1,11 +1,15 @@
 """Laplacian K-modes clustering: exactly K clusters of any shape, a mode for each, soft assignments."""
 
-from ._estimator import LaplacianKModes
-from ._persistence import load
-from ._records import PathPoint, Solution
-from ._special_cases import KModes, LaplacianKMeans
-from ._warnings import DegenerateWarning
-from .path import fit_path
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ._estimator import LaplacianKModes
+    from ._persistence import load
+    from ._records import PathPoint, Solution
+    from ._special_cases import KModes, LaplacianKMeans
+    from ._warnings import DegenerateWarning
+    from .path import fit_path
 
 __version__ = "0.1.0"
 
@@ -19,3 +23,26 @@ __all__ = [
     "fit_path",
     "load",
 ]
+
+# Where each name lives. They are imported when first used, so that the command line's help and completion are instant.
+_HOMES = {
+    "DegenerateWarning": "_warnings",
+    "KModes": "_special_cases",
+    "LaplacianKMeans": "_special_cases",
+    "LaplacianKModes": "_estimator",
+    "PathPoint": "_records",
+    "Solution": "_records",
+    "fit_path": "path",
+    "load": "_persistence",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'lapmodes' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -14,6 +14,7 @@ from uuid import uuid4
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
+from ._archives import check_archive
 from ._predict import Trained
 from ._records import Array, PathPoint, Solution
 from ._threads import effective_threads
@@ -25,14 +26,15 @@ NUMBERS = ("objective_", "gap_", "n_iter_", "lam_", "n_components_")
 ARRAYS = ("assignments_", "cluster_centers_", "exemplars_", "history_", "bandwidth_")
 
 
-def save_model(model: Any, file: str | os.PathLike[str]) -> None:
-    """Write a fitted estimator, whole or not at all."""
+def save_model(model: Any, file: str | os.PathLike[str], extra: dict[str, Array] | None = None) -> None:
+    """Write a fitted estimator, whole or not at all; `extra` arrays ride along for :func:`load_extra`."""
     if type(model) is not _classes().get(type(model).__name__):
         raise ValueError(f"Only lapmodes' own estimators can be saved. Got {type(model).__name__}.")
     if callable(model.affinity):
         raise ValueError("A model with a callable 'affinity' cannot be saved. Name the affinity or pass a graph.")
     with atomic_write(file) as stream:
-        np.savez(stream, allow_pickle=False, header=np.asarray(json.dumps(_header(model))), **_arrays(model))
+        arrays = _arrays(model) | (extra or {})
+        np.savez(stream, allow_pickle=False, header=np.asarray(json.dumps(_header(model))), **arrays)
 
 
 def _header(model: Any) -> dict[str, Any]:
@@ -84,6 +86,7 @@ def load(file: str | os.PathLike[str]) -> Any:
         number, and a callback are not kept: they come back as the defaults.
     """
     try:
+        check_archive(file)
         with open(file, "rb") as stream, np.load(stream, allow_pickle=False) as stored:
             data = {name: stored[name] for name in stored.files}
         header = json.loads(str(data["header"][()]))
@@ -91,11 +94,18 @@ def load(file: str | os.PathLike[str]) -> Any:
             raise ValueError(f"format {header['format']}, this version reads {FORMAT}")
         model = _classes()[header["class"]](**header["parameters"])
         _restore(model, header, data)
-    except (ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
+    except (ValueError, LookupError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
         raise ValueError(
             f"{os.fspath(file)!r} is not a lapmodes model, or it is damaged. Save the model again with model.save()."
         ) from error
     return model
+
+
+def load_extra(file: str | os.PathLike[str], name: str) -> str | None:
+    """Text that was saved along with a model; None if there is none of that name."""
+    check_archive(file)
+    with open(file, "rb") as stream, np.load(stream, allow_pickle=False) as stored:
+        return str(stored[name][()]) if name in stored.files else None
 
 
 def _classes() -> dict[str, Any]:

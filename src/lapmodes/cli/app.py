@@ -4,17 +4,30 @@ from __future__ import annotations
 
 import typer
 
+from .demo import demo
+from .fit import fit
+from .info import info
+from .path import path
+from .predict import predict
 from .reproduce import reproduce
+from .segment import segment
 
 app = typer.Typer(
     name="lapmodes",
     help="Laplacian K-modes clustering: exactly K clusters of any shape, each with a mode and a density.",
     no_args_is_help=True,
-    rich_markup_mode="markdown",
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"max_content_width": 100, "help_option_names": ["-h", "--help"]},
 )
-app.command()(reproduce)
-
-
-@app.callback()
-def _root() -> None:
-    """Keep subcommands named even while there is only one."""
+SHORT = {
+    fit: "Cluster the rows of a file.",
+    predict: "Put the rows of another file into the clusters.",
+    path: "Follow the clusters from K-means to narrow kernels.",
+    segment: "Divide a picture into segments.",
+    demo: "Draw the paper's spirals and moons.",
+    reproduce: "Run the paper's experiments.",
+    info: "Versions, threads and optional packages.",
+}
+for command, short_help in SHORT.items():
+    app.command(short_help=short_help)(command)

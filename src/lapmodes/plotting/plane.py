@@ -1,60 +1,31 @@
-"""Pictures of a fitted model: clusters, soft assignments, densities, the map of the plane, convergence.
-
-Each function draws into `ax` (by default the current axes) and returns it, so that pictures can be laid over
-each other and arranged. They share one colour-blind-safe colour for each cluster.
-"""
+"""Points in the plane: clusters, soft assignments, densities, certainty, and the map of the plane."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from ._records import Array
+from .._diagnostics import log_density, uncertainty
+from .._records import Array
+from .style import (
+    GREY,
+    YELLOW,
+    _axes,
+    _checked_cluster,
+    _dots,
+    _frame,
+    _mixed,
+    _training_points,
+    cluster_colors,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-NEEDS_MATPLOTLIB = "Plots need matplotlib, which is not installed: pip install 'lapmodes[plot]'"
-
-# Okabe & Ito's colours that stand out from white, in an order that keeps neighbours apart.
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-GREY = "#C4C7CC"
-FRAME = "#9AA0A6"
-YELLOW = "#FFF3A3"
 CONTOURS = np.array([0.1, 0.25, 0.45, 0.65, 0.85])
 """Heights of the contours, as parts of a cluster's highest density."""
-
-
-def cluster_colors(n_clusters: int) -> Array:
-    """The colour of each cluster in all plots.
-
-    Parameters
-    ----------
-    n_clusters : int
-        Number of clusters. Beyond six, no set of hues stays apart for all eyes; the colours are then even
-        steps of viridis.
-
-    Returns
-    -------
-    ndarray of shape (n_clusters, 3)
-        Red, green and blue between 0 and 1.
-
-    Examples
-    --------
-    >>> from lapmodes.plotting import cluster_colors
-    >>> cluster_colors(3).shape
-    (3, 3)
-    """
-    if n_clusters <= len(PALETTE):
-        to_rgb = _matplotlib("colors").to_rgb
-        return np.array([to_rgb(name) for name in PALETTE[:n_clusters]])
-    # The very end of viridis is too light on white.
-    return np.asarray(_matplotlib("cm").viridis(np.linspace(0, 0.95, n_clusters))[:, :3])
 
 
 def plot_clusters(model: Any, X: Any, ax: Axes | None = None) -> Axes:
@@ -182,88 +153,72 @@ def plot_map(model: Any, X: Any, ax: Axes | None = None, resolution: int = 200) 
     return _frame(ax)
 
 
-def plot_convergence(model: Any, ax: Axes | None = None) -> Axes:
-    """Objective (left axis) and certified gap (right axis) over the alternations of the last fit.
-
-    With a `path`, these are the alternations of its last step.
+def plot_uncertainty(model: Any, X: Any, ax: Axes | None = None) -> Axes:
+    """Points coloured by how uncertain their assignment is, the most uncertain on top.
 
     Parameters
     ----------
     model : LaplacianKModes or one of its special cases, fitted
         The model.
+    X : array-like of shape (n_samples, 2)
+        The points it was fitted on, or an embedding of them in the plane.
     ax : matplotlib Axes, optional
-        Where to draw; the current axes by default. A twin of it carries the gap.
+        Where to draw; the current axes by default.
 
     Returns
     -------
     matplotlib Axes
-        The axes of the objective.
+
+    Examples
+    --------
+    >>> from lapmodes import LaplacianKModes
+    >>> from lapmodes.datasets import make_moons_with_outliers
+    >>> from lapmodes.plotting import plot_uncertainty
+    >>> X, y = make_moons_with_outliers(200, n_outliers=0, random_state=0)
+    >>> ax = plot_uncertainty(LaplacianKModes(2, random_state=0).fit(X), X)
     """
-    check_is_fitted(model)
-    ax = _axes(ax)
-    objective_color, gap_color = PALETTE[:2]
-    steps = np.arange(1, len(model.history_) + 1)
-    gap_ax = ax.twinx()
-    ax.plot(steps, model.history_["objective"], "o-", color=objective_color)
-    gap_ax.plot(steps, model.history_["gap"], "s--", color=gap_color)
-    if (model.history_["gap"] > 0).all():
-        gap_ax.set_yscale("log")
-    else:  # without smoothing each step is exact and the gap is 0
-        gap_ax.set_ylim(bottom=0)
-    ax.xaxis.set_major_locator(_matplotlib("ticker").MaxNLocator(integer=True, min_n_ticks=1))
-    ax.set_xlabel("alternation")
-    ax.set_ylabel("objective", color=objective_color)
-    gap_ax.set_ylabel("certified gap", color=gap_color)
-    for side in (ax, gap_ax):
-        side.spines["top"].set_visible(False)
-    return ax
+    points, ax = _training_points(model, X), _axes(ax)
+    return _valued(ax, points, uncertainty(model.assignments_), "uncertainty (0 certain, 1 even)", 1)
 
 
-def _matplotlib(module: str) -> Any:
-    """A module of matplotlib, which is only needed once something is drawn."""
-    from importlib import import_module
+def plot_crowding(model: Any, X: Any, ax: Axes | None = None) -> Axes:
+    """Points coloured by the density around them, the most remote on top.
 
-    try:
-        return import_module(f"matplotlib.{module}")
-    except ImportError as error:
-        raise ImportError(NEEDS_MATPLOTLIB) from error
+    Parameters
+    ----------
+    model : LaplacianKModes or one of its special cases, fitted
+        The model.
+    X : array-like of shape (n_samples, 2)
+        The points it was fitted on, or an embedding of them in the plane.
+    ax : matplotlib Axes, optional
+        Where to draw; the current axes by default.
 
+    Returns
+    -------
+    matplotlib Axes
 
-def _axes(ax: Axes | None) -> Axes:
-    return _matplotlib("pyplot").gca() if ax is None else ax
-
-
-def _training_points(model: Any, X: Any, *, plane_model: bool = False) -> Array:
-    """X as a dense (n_samples, 2) array, one row for each point of the fit."""
-    check_is_fitted(model)
-    points = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
-    if points.ndim != 2 or points.shape[1] != 2:
-        raise ValueError(
-            f"'X' must have shape (n_samples, 2) to be drawn. Got {points.shape} instead; "
-            "use an embedding in two dimensions."
-        )
-    if len(points) != len(model.labels_):
-        raise ValueError(
-            f"'X' must be the {len(model.labels_)} points that the model was fitted on. Got {len(points)}."
-        )
-    if plane_model and model.n_features_in_ != 2:
-        raise ValueError(
-            f"This plot needs a model fitted on 2 features. Got one fitted on {model.n_features_in_}; "
-            "plot_clusters and plot_assignments take an embedding of its points."
-        )
-    return points
+    Examples
+    --------
+    >>> from lapmodes import LaplacianKModes
+    >>> from lapmodes.datasets import make_moons_with_outliers
+    >>> from lapmodes.plotting import plot_crowding
+    >>> X, y = make_moons_with_outliers(200, n_outliers=0, random_state=0)
+    >>> ax = plot_crowding(LaplacianKModes(2, random_state=0).fit(X), X)
+    """
+    points, ax = _training_points(model, X), _axes(ax)
+    # Where samples of weight zero were left out of the fit, the model holds the others only: judge by the plane.
+    rows = model._trained.X if model._trained.kept is None else points
+    return _valued(ax, points, log_density(model, rows), "log density", -1)
 
 
-def _checked_cluster(model: Any, cluster: int) -> int:
-    if not isinstance(cluster, Integral) or not 0 <= cluster < model.n_clusters:
-        raise ValueError(f"'cluster' must be None or an int from 0 to {model.n_clusters - 1}. Got {cluster!r}.")
-    return int(cluster)
-
-
-def _mixed(Z: Array) -> Array:
-    """Each row's colour: sum_k z_nk * colour_k."""
-    # Rows sum to 1 up to rounding, and matplotlib takes nothing above 1.
-    return np.asarray(np.clip(Z @ cluster_colors(Z.shape[1]), 0, 1))
+def _valued(ax: Axes, points: Array, values: Array, label: str, top: int) -> Axes:
+    """Points coloured by a value, the largest (top=1) or smallest (top=-1) drawn last."""
+    order = np.argsort(top * values, kind="stable")
+    drawn = ax.scatter(points[order, 0], points[order, 1], s=9, c=values[order], cmap="cividis", linewidths=0, zorder=1)
+    bar = ax.figure.colorbar(drawn, ax=ax, shrink=0.8)
+    bar.set_label(label)
+    bar.outline.set_visible(False)
+    return _frame(ax)
 
 
 def _grid(points: Array, resolution: int) -> tuple[Array, Array, Array]:
@@ -283,10 +238,6 @@ def _on_grid(method: Callable[[Array], Array], grid: Array) -> Array:
         return method(grid)
 
 
-def _dots(ax: Axes, points: Array, color: Any, size: float = 7) -> None:
-    ax.scatter(points[:, 0], points[:, 1], s=size, c=color, linewidths=0, zorder=1)
-
-
 def _contours(ax: Axes, x: Array, y: Array, density: Array, color: Array) -> None:
     """Thin lines over a faint fill, which shows the shape where the lines run close together."""
     top = density.max()
@@ -299,11 +250,3 @@ def _modes(ax: Axes, model: Any, points: Array, colors: Array) -> None:
     """The paper's triangles, at the modes or, on an embedding, at the points nearest to them."""
     modes = model.cluster_centers_ if model.n_features_in_ == 2 else points[model.exemplars_]
     ax.scatter(modes[:, 0], modes[:, 1], s=150, c=colors, marker=">", edgecolors="black", linewidths=1.3, zorder=3)
-
-
-def _frame(ax: Axes) -> Axes:
-    ax.set_aspect("equal")
-    for spine in ax.spines.values():
-        spine.set_color(FRAME)
-    ax.tick_params(colors=FRAME, labelsize=8)
-    return ax

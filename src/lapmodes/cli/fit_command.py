@@ -1,0 +1,60 @@
+"""The work of `lapmodes fit`: run, write the folder, say what came out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from ..files.atomic import check_folder_target, whole_folder
+from ..files.columns import check_known
+from ..files.formats import is_picture
+from .config import names
+from .outputs import sizes, write_all
+from .progress import bars
+from .run import Outcome, Wish, number_of_clusters, run
+
+
+def fit_command(
+    wish: Wish, output: Path | None, keep: str | None, *, report: bool, overwrite: bool, quiet: bool
+) -> None:
+    """Fit and write everything, or nothing."""
+    if is_picture(wish.data):
+        from .segment_command import Cut, segment_command
+
+        if wish.clusters == "auto":
+            raise ValueError("The segments of a picture are not counted by themselves: give -k a number.")
+        cut = Cut(wish.data, number_of_clusters(wish.clusters), seed=wish.seed, jobs=wish.jobs)
+        segment_command(cut, output, overwrite=overwrite, quiet=quiet)
+        return
+    target = output or Path(f"{wish.data.absolute().stem}.lapmodes")
+    check_folder_target(target, overwrite=overwrite)
+
+    def tell(line: str) -> None:
+        if not quiet:
+            typer.echo(line, err=True)
+
+    with bars(quiet=quiet) as shown:
+        outcome = run(wish, shown, tell)
+        kept = names(keep) or []
+        if outcome.table.columns is not None:
+            check_known(kept, outcome.table.columns.column_names)
+        with shown.phase("Writing"), whole_folder(target) as folder:
+            write_all(folder, outcome, report=report, keep=kept)
+    for line in closing_lines(outcome, target, report=report):
+        tell(line)
+
+
+def closing_lines(outcome: Outcome, target: Path, *, report: bool) -> list[str]:
+    """What a person wants to know at once."""
+    model = outcome.model
+    lines = [f"Note: {note}" for note in outcome.notes]
+    counts = ", ".join(f"{count:,}" for count in sizes(model)[:12])
+    lines.append(f"{model.n_clusters} clusters of {counts}{' …' if model.n_clusters > 12 else ''} rows.")
+    if outcome.truth is not None:
+        from .outputs import agreement
+
+        shown = agreement(outcome.truth, model.labels_)
+        lines.append("Agreement with the known classes: " + ", ".join(f"{k} {v:.3f}" for k, v in shown.items()) + ".")
+    lines.append(f"Open {target / 'report.html'}" if report else f"Result in {target}")
+    return lines

@@ -1,0 +1,126 @@
+"""Outputs that appear whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from uuid import uuid4
+
+from .problems import FileError
+
+MARK = "summary.json"
+"""A folder with this file was written by lapmodes and may be replaced by it."""
+
+
+def check_target(target: Path) -> None:
+    """Refuse a place that cannot be written before any work is done."""
+    if target.is_symlink():
+        raise FileError(f"The output {str(target)!r} is a symbolic link. Name the place itself with -o.")
+    folder = target.absolute().parent
+    if not folder.is_dir():
+        raise FileError(f"There is no folder {str(folder)!r} for the output. Make it, or choose another with -o.")
+    if not _writable(folder):
+        raise FileError(f"The folder {str(folder)!r} cannot be written to. Choose another place with -o.")
+
+
+def check_file_target(target: Path, *, overwrite: bool) -> None:
+    """An output file: not a folder, and not there unless it may be replaced."""
+    check_target(target)
+    if target.is_dir():
+        raise FileError(f"The output {str(target)!r} is a folder. Name a file with -o.")
+    if target.exists() and not overwrite:
+        raise FileError(f"The output {str(target)!r} exists. Name another with -o, or use --overwrite.")
+
+
+def check_folder_target(target: Path, *, overwrite: bool) -> None:
+    """An output folder: new, empty, or an earlier result."""
+    check_target(target)
+    if not target.exists():
+        return
+    if not target.is_dir():
+        raise FileError(f"The output {str(target)!r} is a file; a folder is needed. Name another with -o.")
+    if any(target.iterdir()) and not (target / MARK).exists():
+        raise FileError(f"The folder {str(target)!r} holds other files. Name another output with -o.")
+    if (target / MARK).exists() and not overwrite:
+        raise FileError(
+            f"The output {str(target)!r} holds an earlier result. Name another with -o, or use --overwrite."
+        )
+
+
+@contextmanager
+def whole_file(target: Path) -> Iterator[Path]:
+    """A path beside the target to write to; it takes the target's place when all went well."""
+    clear_stale(target)
+    partial = _partial(target)
+    try:
+        yield partial
+        _sync(partial)
+        os.replace(partial, target)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def whole_folder(target: Path) -> Iterator[Path]:
+    """A folder beside the target to fill; it takes the target's place when all went well."""
+    clear_stale(target)
+    partial = _partial(target)
+    old = partial.with_name(partial.name.replace(".partial", ".old"))
+    partial.mkdir()
+    try:
+        yield partial
+        for file in partial.iterdir():
+            _sync(file)
+        if target.exists():
+            os.replace(target, old)
+        try:
+            os.replace(partial, target)
+        except BaseException:
+            if old.exists():
+                os.replace(old, target)
+            raise
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def clear_stale(target: Path) -> None:
+    """Remove what killed runs left beside the target; an earlier result that was moved aside is put back."""
+    for left in target.absolute().parent.glob(f".{target.name}.*-*.partial"):
+        if not _alive(left):
+            shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink(missing_ok=True)
+    for left in target.absolute().parent.glob(f".{target.name}.*-*.old"):
+        if not _alive(left) and not target.exists():
+            os.replace(left, target)
+        elif not _alive(left):
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def _writable(folder: Path) -> bool:
+    return os.access(folder, os.W_OK | os.X_OK)
+
+
+def _partial(target: Path) -> Path:
+    return target.absolute().with_name(f".{target.name}.{os.getpid()}-{uuid4().hex[:8]}.partial")
+
+
+def _alive(left: Path) -> bool:
+    """Whether the process that made a partial output still runs."""
+    pid = left.name.rsplit(".", 2)[1].partition("-")[0]
+    if not pid.isdigit():
+        return True
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _sync(file: Path) -> None:
+    with open(file, "rb") as stream:
+        os.fsync(stream.fileno())

@@ -1,0 +1,188 @@
+"""From named columns to a matrix of numbers: which columns can serve, and why others cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._records import Array
+from .problems import FileError, listed
+
+EXACT = 2**53
+"""Whole numbers beyond this lose digits as floats."""
+NARROW = ("float", "halffloat", "int8", "int16", "uint8", "uint16", "bool")
+"""Types that single precision holds exactly."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Columns that are used, and those that are not with the reason."""
+
+    names: tuple[str, ...]
+    dropped: tuple[tuple[str, str], ...]
+
+
+def choose(columns: Any, wanted: Sequence[str] | None, unwanted: Sequence[str]) -> Choice:
+    """The columns asked for, or all that hold numbers and say something."""
+    known = columns.column_names
+    check_known([*(wanted or []), *unwanted], known)
+    names: list[str] = []
+    dropped: list[tuple[str, str]] = []
+    for name in wanted or known:
+        if name in unwanted:
+            dropped.append((name, "left out as asked"))
+            continue
+        reason = why_not(columns, name, asked=wanted is not None)
+        if reason is None:
+            names.append(name)
+        elif wanted is not None:
+            raise FileError(f"Column {name!r} cannot be used: {reason}.")
+        else:
+            dropped.append((name, reason))
+    if not names:
+        why = listed([f"{name!r} ({reason})" for name, reason in dropped]) or "there is none"
+        raise FileError(f"No column can be used: {why}. Is the delimiter right? Choose columns with --columns.")
+    return Choice(tuple(names), tuple(dropped))
+
+
+def check_known(names: Sequence[str], known: Sequence[str]) -> None:
+    """Refuse names that no column has."""
+    missing = [name for name in names if name not in known]
+    if missing:
+        raise FileError(f"There is no column {missing[0]!r}; the columns are {listed(known, 8)}.")
+
+
+def why_not(columns: Any, name: str, *, asked: bool) -> str | None:
+    """Why a column cannot serve as numbers; None if it can. What was asked for is only refused if it must be."""
+    import pyarrow.compute as pc
+    from pyarrow import types
+
+    column = columns.column(name)
+    kind = column.type
+    if types.is_null(kind):
+        return "it has no values"
+    if types.is_string(kind) or types.is_large_string(kind):
+        return _text_reason(name, column)
+    if is_vector(kind):
+        return None if np.ptp(_lengths(column)) == 0 else "its lists have different lengths"
+    if types.is_boolean(kind):
+        return None
+    if not (types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)):
+        return f"it holds {kind}, not numbers"
+    if column.null_count == len(column):
+        return "it has no values"
+    low, high = (float(value.as_py()) for value in pc.min_max(column).values())
+    if types.is_integer(kind) and max(-low, high) > EXACT:
+        return "its whole numbers are too long to be exact as floats, like an identifier's"
+    if asked:
+        return None
+    if low == high and column.null_count == 0:
+        return f"it is {low:g} in every row"
+    if types.is_integer(kind) and _counts_rows(column, low, high):
+        return "it only counts the rows"
+    return None
+
+
+def is_vector(kind: Any) -> bool:
+    """Whether a column holds a list of numbers in each row, as embeddings are stored."""
+    from pyarrow import types
+
+    lists = types.is_fixed_size_list(kind) or types.is_list(kind) or types.is_large_list(kind)
+    return bool(lists and (types.is_floating(kind.value_type) or types.is_integer(kind.value_type)))
+
+
+def to_matrix(columns: Any, names: Sequence[str]) -> tuple[Array, tuple[str, ...]]:
+    """The columns side by side, NaN where there is no value, and a name for each."""
+    parts, labels = [], []
+    for name in names:
+        column = columns.column(name)
+        if is_vector(column.type):
+            block = _vectors(name, column)
+            labels += [f"{name}_{i}" for i in range(block.shape[1])]
+        else:
+            block = _numbers(name, column)[:, None]
+            labels.append(name)
+        parts.append(block)
+    narrow = all(part.dtype == np.float32 for part in parts)
+    matrix = np.empty((columns.num_rows, len(labels)), dtype=np.float32 if narrow else np.float64)
+    return np.concatenate(parts, axis=1, out=matrix, casting="same_kind"), tuple(labels)
+
+
+def plain_array(column: Any) -> Array:
+    """The numbers of a column without gaps. Arrow's own conversion would import pandas, where that is installed."""
+    chunks = getattr(column, "chunks", [column])
+    parts = [np.from_dlpack(chunk) for chunk in chunks if len(chunk)]
+    return np.concatenate(parts) if len(parts) != 1 else parts[0]
+
+
+def arrow_array(values: Any) -> Any:
+    """Numbers as an Arrow array, again without pandas; lists of other things as Arrow takes them."""
+    import pyarrow as pa
+
+    if not isinstance(values, np.ndarray) or values.dtype.kind not in "fiu":
+        return values if hasattr(values, "type") else pa.array(values)
+    values = np.ascontiguousarray(values)
+    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [None, pa.py_buffer(values)])
+
+
+def _numbers(name: str, column: Any) -> Array:
+    import pyarrow as pa
+
+    narrow = str(column.type) in NARROW
+    if pa.types.is_boolean(column.type):
+        column = column.cast(pa.int8())
+    try:
+        kind = pa.float32() if narrow else pa.float64()
+        values = column.cast(kind, safe=False).fill_null(pa.scalar(float("nan"), kind))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise FileError(f"Column {name!r} must hold numbers. It holds {column.type}.") from error
+    return plain_array(values)
+
+
+def _lengths(column: Any) -> Array:
+    import pyarrow.compute as pc
+
+    return plain_array(pc.list_value_length(column).fill_null(-1))
+
+
+def _vectors(name: str, column: Any) -> Array:
+    column = column.combine_chunks()
+    lengths = _lengths(column)
+    if len(lengths) == 0 or np.ptp(lengths) != 0 or lengths[0] < 1:
+        raise FileError(f"The lists in column {name!r} must all have one length. Drop the column or repair it.")
+    return _numbers(name, column.flatten()).reshape(len(column), -1)
+
+
+def _counts_rows(column: Any, low: float, high: float) -> bool:
+    """Whether the values are the numbers of the rows, from 0 or from 1."""
+    n = len(column)
+    if low not in (0.0, 1.0) or high - low != n - 1 or n < 3 or column.null_count:
+        return False
+    return bool((np.diff(plain_array(column)) == 1).all())
+
+
+def _text_reason(name: str, column: Any) -> str:
+    """Text is left out; but where most values are numbers, the odd ones are named and have to be repaired."""
+    odd, n_numbers = [], 0
+    for row, value in enumerate(column.to_pylist()):
+        if value is None or not value.strip():
+            continue
+        if _is_number(value):
+            n_numbers += 1
+        else:
+            odd.append((row, value))
+    if n_numbers <= len(odd):
+        return "it holds text"
+    places = listed([f"{value!r} in row {row + 1}" for row, value in odd], 3)
+    raise FileError(f"Column {name!r} holds numbers and text: {places}. Repair it, or leave it out: --drop {name!r}.")
+
+
+def _is_number(value: str) -> bool:
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return True

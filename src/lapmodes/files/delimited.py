@@ -1,0 +1,133 @@
+"""Delimited text: CSV and TSV."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from .problems import FileError, first_line, require
+from .table import Reading, Table
+
+PURPOSE = "Reading and writing CSV files"
+SAMPLE = 2**16
+DELIMITERS = ",;\t|"
+NUMBER = re.compile(r"^\s*[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?\s*$")
+
+
+def read(path: Path, reading: Reading) -> Table:
+    """All columns, with the types that their values have."""
+    csv = require("pyarrow.csv", "cli", PURPOSE)
+    options = _options(path, reading)
+    with _told(path):
+        columns = csv.read_csv(path, **options)
+        if "binary" in map(str, columns.schema.types):  # what Arrow makes of text that is not UTF-8
+            raise ValueError("invalid utf8")
+        return Table(columns=columns)
+
+
+def batches(path: Path, reading: Reading, columns: Sequence[str], numeric: Sequence[str], rows: int) -> Iterator[Table]:
+    """Some columns, piece by piece; those in `numeric` must hold numbers."""
+    csv, pa = require("pyarrow.csv", "cli", PURPOSE), require("pyarrow", "cli", PURPOSE)
+    options = _options(path, reading)
+    options["read_options"].block_size = 8 * rows * (1 + len(columns))
+    convert = options["convert_options"]
+    convert.include_columns = list(columns)
+    convert.column_types = {name: pa.float64() for name in numeric}
+    with _told(path):
+        for batch in csv.open_csv(path, **options):
+            yield Table(columns=pa.Table.from_batches([batch]))
+
+
+def columns_of(path: Path, reading: Reading) -> list[str]:
+    """Names of the columns."""
+    csv = require("pyarrow.csv", "cli", PURPOSE)
+    with _told(path):
+        return list(csv.open_csv(path, **_options(path, reading)).schema.names)
+
+
+class Writer:
+    """Rows of an Arrow schema as delimited text."""
+
+    def __init__(self, stream: Any, schema: Any, suffix: str = ".csv") -> None:
+        csv = require("pyarrow.csv", "cli", PURPOSE)
+        options = csv.WriteOptions(delimiter="\t" if suffix == ".tsv" else ",", quoting_style="needed")
+        self._writer = csv.CSVWriter(stream, schema, write_options=options)
+
+    def write(self, table: Any) -> None:
+        """Append rows."""
+        self._writer.write_table(table)
+
+    def close(self) -> None:
+        """Finish the file."""
+        self._writer.close()
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """Arrow's errors about a delimited file, in one sentence."""
+    try:
+        yield
+    except FileError:
+        raise
+    except ValueError as error:
+        text = first_line(error)
+        if "utf8" in text.lower().replace("-", ""):
+            raise FileError(
+                f"{str(path)!r} is not UTF-8 text. Save it as UTF-8, or say what it is, e.g. --encoding latin-1."
+            ) from error
+        raise FileError(f"{str(path)!r} cannot be read as delimited text: {text}.") from error
+
+
+def _options(path: Path, reading: Reading) -> dict[str, Any]:
+    """How Arrow shall parse this file: its delimiter, decimal sign and header, from the first lines."""
+    csv = require("pyarrow.csv", "cli", PURPOSE)
+    head = _head(path, reading.encoding)
+    delimiter = reading.delimiter or ("\t" if path.suffix.lower() in (".tsv", ".tab") else guess_delimiter(head))
+    names = [cell.strip().strip('"') for cell in head[0].split(delimiter)]
+    decimal = "," if delimiter != "," and _decimal_comma(head[1:]) else "."
+    read_options = csv.ReadOptions(encoding=reading.encoding)
+    if all(NUMBER.match(name) for name in names):  # no header
+        read_options.column_names = [f"column_{i + 1}" for i in range(len(names))]
+    elif len(set(names)) < len(names):
+        twice = sorted({name for name in names if names.count(name) > 1})
+        raise FileError(f"{str(path)!r} has several columns named {twice[0]!r}. Give each its own name.")
+    return {
+        "read_options": read_options,
+        "parse_options": csv.ParseOptions(delimiter=delimiter, newlines_in_values='"' in "".join(head)),
+        "convert_options": csv.ConvertOptions(decimal_point=decimal),
+    }
+
+
+def _head(path: Path, encoding: str) -> list[str]:
+    """The first lines."""
+    with open(path, "rb") as stream:
+        raw = stream.read(SAMPLE)
+    if b"\0" in raw and not encoding.lower().startswith("utf-16"):
+        raise FileError(f"{str(path)!r} holds binary data, not delimited text. Is its ending right?")
+    try:
+        text = raw.decode(encoding, errors="ignore")
+    except LookupError as error:
+        raise FileError(f"There is no encoding {encoding!r}. Use for example utf-8 or latin-1.") from error
+    lines = [line for line in text.lstrip("\ufeff").splitlines() if line.strip()]
+    if not lines:
+        raise FileError(f"{str(path)!r} holds no text.")
+    return lines[:-1] if len(raw) == SAMPLE and len(lines) > 1 else lines
+
+
+def guess_delimiter(lines: Sequence[str]) -> str:
+    """The sign that splits the most lines into the same number of cells, more than one."""
+
+    def merit(sign: str) -> tuple[float, int]:
+        counts = [line.count(sign) for line in lines[:100]]
+        usual = max(set(counts), key=counts.count)
+        return (counts.count(usual) / len(counts), usual) if usual else (0.0, 0)
+
+    return max(DELIMITERS, key=merit)
+
+
+def _decimal_comma(lines: Sequence[str]) -> bool:
+    text = "\n".join(lines)
+    return bool(re.search(r"\d,\d", text)) and not re.search(r"\d\.\d", text)

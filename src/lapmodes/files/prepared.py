@@ -1,0 +1,107 @@
+"""A model together with how rows of a file become its points."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._persistence import load, load_extra, save_model
+from .._records import Array
+from .problems import FileError, existing_file
+from .recipe import Recipe
+from .table import Table
+
+
+@dataclass(frozen=True)
+class PreparedModel:
+    """What ``lapmodes fit`` saves: an estimator, and the recipe that turns rows of a file into its points.
+
+    Attributes
+    ----------
+    model : LaplacianKModes
+        The fitted estimator; its points are scaled.
+    recipe : Recipe
+        Which columns, how gaps are filled, how columns are scaled.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import numpy as np
+    >>> from lapmodes import LaplacianKModes
+    >>> from lapmodes.files import PreparedModel, Table, learn
+    >>> table = Table(matrix=np.array([[0.0, 100.0], [0.1, 120.0], [5.0, 900.0], [5.1, 880.0]]))
+    >>> recipe, raw, points = learn(table)
+    >>> model = LaplacianKModes(2, random_state=0).fit(points)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder) / "model.npz"
+    ...     PreparedModel(model, recipe).save(file)
+    ...     PreparedModel.load(file).predict(table).shape
+    (4,)
+    """
+
+    model: Any
+    recipe: Recipe
+
+    def predict_proba(self, table: Table, first_row: int = 0) -> Array:
+        """Soft assignments of the rows of a table, in the units of its file.
+
+        Parameters
+        ----------
+        table : Table
+            As :func:`lapmodes.files.read` returns it.
+        first_row : int, default=0
+            Number of its first row in the file, for error messages.
+        """
+        if self.model._trained.needs_cross_graph:
+            raise FileError(
+                "This model was fitted on a graph from the file, in which new rows have no place. "
+                "Fit with --no-graph to predict new rows."
+            )
+        return np.asarray(self.model.predict_proba(self.recipe.apply(table, first_row)))
+
+    def predict(self, table: Table) -> Array:
+        """Cluster of largest assignment of the rows of a table.
+
+        Parameters
+        ----------
+        table : Table
+            As :func:`lapmodes.files.read` returns it.
+        """
+        return self.predict_proba(table).argmax(axis=1).astype(np.int32)
+
+    def save(self, file: str | os.PathLike[str]) -> None:
+        """Write both to one `.npz`, without pickle; :func:`lapmodes.load` reads the estimator alone.
+
+        Parameters
+        ----------
+        file : path
+            Written whole or not at all.
+        """
+        save_model(self.model, file, extra={"recipe": np.asarray(self.recipe.to_json())})
+
+    @classmethod
+    def load(cls, file: str | os.PathLike[str]) -> PreparedModel:
+        """Read what :meth:`save` wrote. Nothing in the file can run code.
+
+        Parameters
+        ----------
+        file : path
+            The `.npz` file; one written by ``model.save`` stands for points that need no preparation.
+        """
+        path = existing_file(Path(file))
+        model = load(path)
+        try:
+            text = load_extra(path, "recipe")
+            if text is not None:
+                return cls(model, Recipe.from_json(text))
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise FileError(f"The preparation of the data in {str(path)!r} is damaged. Fit again.") from error
+        names = getattr(model, "feature_names_in_", None)
+        n_features = model.cluster_centers_.shape[1]
+        if names is not None:
+            return cls(model, Recipe(tuple(map(str, names)), tuple(map(str, names)), (), "none"))
+        return cls(model, Recipe(None, tuple(f"column_{i}" for i in range(n_features)), (), "none", named=False))

@@ -1,0 +1,243 @@
+"""How rows of a file become points, learnt once by `fit` and repeated by `predict`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from .._records import Array
+from .columns import check_known, choose, to_matrix
+from .problems import FileError, listed
+from .table import Table
+
+SCALINGS = ("auto", "none", "standard", "robust", "minmax", "unit")
+IMPUTATIONS = ("mean", "median", "zero")
+UNEVEN = 10.0
+"""scale='auto' standardises when the spreads of two columns differ by more than this factor."""
+HEADROOM = 1e4
+"""Squares of numbers, times this, must not overflow."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Columns, filling of gaps and scaling; every list has one entry a feature, or is None."""
+
+    columns: tuple[str, ...] | None
+    """Columns of the file; None where it is a matrix."""
+    features: tuple[str, ...]
+    dropped: tuple[tuple[str, str], ...]
+    scaling: str
+    center: tuple[float, ...] | None = None
+    scale: tuple[float, ...] | None = None
+    impute: str | None = None
+    fill: tuple[float, ...] | None = None
+    image_shape: tuple[int, ...] | None = None
+    sparse: bool = False
+    named: bool = True
+    """Whether the features have names of their own."""
+
+    def apply(self, table: Table, first_row: int = 0) -> Any:
+        """The rows as points: the same columns, gaps filled and scaled as in the fit."""
+        X = self._matrix(table)
+        if self.fill is None:
+            check_finite(X, self.features, first_row)
+        else:
+            X = filled(X, np.asarray(self.fill))
+        return self.scaled(X)
+
+    def scaled(self, X: Any) -> Any:
+        """Rows in the units of the file to rows in those of the model."""
+        if self.scaling == "unit":
+            from .._validation import unit_rows
+
+            return unit_rows(X)
+        if self.scale is None:
+            return X
+        factor = 1 / np.asarray(self.scale, dtype=X.dtype)
+        if issparse(X):
+            return csr_array(X.multiply(factor[None, :]))
+        X = X - np.asarray(self.center, dtype=X.dtype) if self.center is not None else X
+        return np.ascontiguousarray(X * factor)
+
+    def in_units(self, C: Array) -> Array:
+        """Modes in the units of the file; rows of unit length stay as they are."""
+        C = np.asarray(C, dtype=np.float64)
+        if self.scale is not None:
+            C = C * np.asarray(self.scale)
+        return C + np.asarray(self.center) if self.center is not None else C
+
+    def _matrix(self, table: Table) -> Any:
+        if self.columns is None:
+            X = _plain(table)
+            if X.shape[1] != len(self.features):
+                raise FileError(f"The model knows {len(self.features)} columns. Got {X.shape[1]} instead.")
+            return X
+        if table.columns is None:
+            raise FileError(f"The model knows columns by name ({listed(self.columns)}); this file has no names.")
+        check_known(self.columns, table.columns.column_names)
+        X, names = to_matrix(table.columns, self.columns)
+        if names != self.features:
+            raise FileError(f"The model knows {len(self.features)} features; these columns make {len(names)}.")
+        return X
+
+    def to_json(self) -> str:
+        """As text."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Recipe:
+        """Read what :meth:`to_json` wrote; ValueError if that is not what it is."""
+        fields = json.loads(text)
+        fields = {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
+        return cls(**fields)
+
+
+def learn(
+    table: Table,
+    *,
+    columns: Sequence[str] | None = None,
+    drop: Sequence[str] = (),
+    scale: str = "auto",
+    impute: str | None = None,
+    image_shape: tuple[int, ...] | None = None,
+    names: Sequence[str] | None = None,
+) -> tuple[Recipe, Any, Any]:
+    """The recipe, the rows in the units of the file, and the points made of them."""
+    recipe, X = _start(table, columns, drop, names)
+    shape = image_shape or table.image_shape
+    if shape is not None and int(np.prod(shape)) != len(recipe.features):
+        raise FileError(
+            f"Pictures of {' x '.join(map(str, shape))} have {int(np.prod(shape))} pixels; "
+            f"the rows have {len(recipe.features)} columns."
+        )
+    recipe = replace(recipe, image_shape=shape, impute=impute)
+    if impute is None:
+        check_finite(X, recipe.features)
+    else:
+        fill = fill_values(X, impute, recipe.features)
+        recipe, X = replace(recipe, fill=tuple(fill.tolist())), filled(X, fill)
+    _check_size(X, recipe.features)
+    recipe = learn_scaling(recipe, X, scale)
+    return recipe, X, recipe.scaled(X)
+
+
+def _start(
+    table: Table, columns: Sequence[str] | None, drop: Sequence[str], names: Sequence[str] | None
+) -> tuple[Recipe, Any]:
+    """The matrix and what is known of its columns."""
+    if table.n_rows < 2:
+        raise FileError(f"The file has {table.n_rows} row{'s'[: table.n_rows != 1]} of data. At least 2 are needed.")
+    if table.columns is not None:
+        choice = choose(table.columns, columns, drop)
+        X, features = to_matrix(table.columns, choice.names)
+        return Recipe(choice.names, features, choice.dropped, "none"), X
+    if columns or drop:
+        raise FileError("Columns can be chosen by name only in files with named columns. Leave the choice out.")
+    X = _plain(table)
+    given = tuple(names) if names is not None else table.names
+    if given is not None and len(given) != X.shape[1]:
+        raise FileError(f"There are {len(given)} names for {X.shape[1]} columns.")
+    features = given or tuple(f"column_{i}" for i in range(X.shape[1]))
+    return Recipe(None, features, (), "none", sparse=issparse(X), named=given is not None), X
+
+
+def _plain(table: Table) -> Any:
+    """A matrix of floats, CSR or contiguous; named columns are taken as they stand."""
+    matrix = table.matrix
+    if matrix is None:
+        return to_matrix(table.columns, table.columns.column_names)[0]
+    if issparse(matrix):
+        return csr_array(matrix) if matrix.dtype in (np.float32, np.float64) else csr_array(matrix).astype(np.float64)
+    narrow = matrix.dtype in (np.float32, np.float16) or (matrix.dtype.kind in "iub" and matrix.dtype.itemsize <= 2)
+    return np.ascontiguousarray(matrix, dtype=np.float32 if narrow else np.float64)
+
+
+def check_finite(X: Any, features: Sequence[str], first_row: int = 0) -> None:
+    """Name the rows and columns without a finite value."""
+    values = X.data if issparse(X) else X
+    if np.isfinite(values).all():
+        return
+    if issparse(X):
+        raise FileError("The matrix has missing or infinite entries. Repair them, or use --impute zero.")
+    rows, columns = np.nonzero(~np.isfinite(X))
+    places = [
+        f"row {row + 1 + first_row} ({features[column]})"
+        for row, column in zip(rows.tolist(), columns.tolist(), strict=True)
+    ]
+    what = "Infinite" if np.isinf(X[rows, columns]).all() else "Missing"
+    raise FileError(
+        f"{what} values in {len(set(rows.tolist()))} rows: {listed(places)}. "
+        f"Repair them, or fill them with --impute {' or '.join(IMPUTATIONS)}."
+    )
+
+
+def fill_values(X: Any, impute: str, features: Sequence[str]) -> Array:
+    """What goes into the gaps of each column."""
+    if impute not in IMPUTATIONS:
+        raise FileError(f"--impute must be one of {', '.join(IMPUTATIONS)}. Got {impute!r} instead.")
+    if impute == "zero" or issparse(X):
+        return np.zeros(X.shape[1])
+    known = np.where(np.isfinite(X), X, np.nan)
+    empty = np.isnan(known).all(axis=0)
+    if empty.any():
+        raise FileError(f"Column {features[int(empty.argmax())]!r} has no value to fill gaps from. Leave it out.")
+    return np.asarray(np.nanmean(known, axis=0) if impute == "mean" else np.nanmedian(known, axis=0), dtype=np.float64)
+
+
+def filled(X: Any, fill: Array) -> Any:
+    """The gaps filled."""
+    if issparse(X):
+        X = X.copy()
+        X.data[~np.isfinite(X.data)] = 0
+        return X
+    return np.where(np.isfinite(X), X, fill.astype(X.dtype))
+
+
+def learn_scaling(recipe: Recipe, X: Any, scale: str) -> Recipe:
+    """Centre and scale of each column by the named rule; a column without spread is left alone."""
+    if scale not in SCALINGS:
+        raise FileError(f"--scale must be one of {', '.join(SCALINGS)}. Got {scale!r} instead.")
+    if scale == "auto":
+        scale = _auto_scaling(recipe, X)
+    if scale in ("none", "unit"):
+        return replace(recipe, scaling=scale)
+    center, spread = _location(X, scale)
+    spread = np.where((spread > 0) & np.isfinite(spread), spread, 1.0)
+    middle = None if issparse(X) else tuple(center.tolist())
+    return replace(recipe, scaling=scale, center=middle, scale=tuple(spread.tolist()))
+
+
+def _auto_scaling(recipe: Recipe, X: Any) -> str:
+    """Standardise columns of unlike spread; pictures and sparse counts keep their common unit."""
+    if issparse(X) or recipe.image_shape is not None:
+        return "none"
+    spread = X.std(axis=0, dtype=np.float64)
+    spread = spread[spread > 0]
+    return "standard" if spread.size and spread.max() > UNEVEN * spread.min() else "none"
+
+
+def _location(X: Any, scale: str) -> tuple[Array, Array]:
+    if issparse(X):
+        mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
+        square = np.asarray(X.multiply(X).mean(axis=0), dtype=np.float64).ravel()
+        return np.zeros_like(mean), np.sqrt(np.maximum(square - mean**2, 0))
+    X = X.astype(np.float64, copy=False)
+    if scale == "standard":
+        return X.mean(axis=0), X.std(axis=0)
+    if scale == "minmax":
+        return X.min(axis=0), np.ptp(X, axis=0)
+    low, middle, high = np.quantile(X, [0.25, 0.5, 0.75], axis=0)
+    return middle, high - low
+
+
+def _check_size(X: Any, features: Sequence[str]) -> None:
+    sizes = np.abs(X.data if issparse(X) else X)
+    largest = float(sizes.max(initial=0))
+    if largest > float(np.finfo(X.dtype).max) ** 0.5 / HEADROOM:
+        column = "" if issparse(X) else f" in column {features[int(sizes.max(axis=0).argmax())]!r}"
+        raise FileError(f"Values up to {largest:.1e}{column} are too large to be squared. Rescale them.")

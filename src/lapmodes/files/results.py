@@ -1,0 +1,116 @@
+"""Clusters and soft assignments in the format of the input, written as they come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._records import Array
+from . import delimited, feather, h5ad, parquet
+from .atomic import whole_file
+from .columns import arrow_array
+from .formats import ARROW, CSV, PARQUET, TABLES
+from .problems import FileError, require
+
+WRITERS: dict[str, Any] = dict.fromkeys(CSV, delimited.Writer) | dict.fromkeys(PARQUET, parquet.Writer)
+WRITERS |= dict.fromkeys(ARROW, feather.Writer)
+
+
+class TableSink:
+    """Rows `cluster`, then a column for each cluster, as CSV, Parquet or Arrow."""
+
+    def __init__(self, path: Path, suffix: str, n_clusters: int, *, soft: bool) -> None:
+        self._pa = require("pyarrow", "cli", "Writing tables")
+        self._n, self._soft, self._suffix = n_clusters, soft, suffix
+        self._stream = open(path, "wb")  # noqa: SIM115 - closed by close()
+        self._writer: Any = None
+
+    def write(self, labels: Array, Z: Array, kept: Any = None) -> None:
+        """Append rows; `kept` is an Arrow table of columns to copy in front of them."""
+        columns: dict[str, Any] = {} if kept is None else dict(zip(kept.column_names, kept.columns, strict=True))
+        columns["cluster"] = arrow_array(labels.astype(np.int32))
+        if self._soft:
+            columns |= {f"cluster_{k}": arrow_array(Z[:, k]) for k in range(self._n)}
+        table = self._pa.table(columns)
+        if self._writer is None:
+            self._writer = WRITERS[self._suffix](self._stream, table.schema, self._suffix)
+        self._writer.write(table)
+
+    def close(self) -> None:
+        """Finish the file."""
+        if self._writer is not None:
+            self._writer.close()
+        self._stream.close()
+
+
+class ArraySink:
+    """Collects everything: for formats that are written at once."""
+
+    def __init__(self, path: Path, suffix: str, *, soft: bool, row_names: tuple[str, ...] | None) -> None:
+        self._path, self._suffix, self._soft, self._row_names = path, suffix, soft, row_names
+        self._labels: list[Array] = []
+        self._Z: list[Array] = []
+
+    def write(self, labels: Array, Z: Array, kept: Any = None) -> None:
+        """Keep rows for the end."""
+        self._labels.append(labels)
+        if self._soft or self._suffix == ".h5ad":
+            self._Z.append(Z)
+
+    def close(self) -> None:
+        """Write the file."""
+        from scipy.io import mmwrite
+        from scipy.sparse import csr_array
+
+        labels = np.concatenate(self._labels).astype(np.int32)
+        Z = np.concatenate(self._Z) if self._Z else None
+        if self._suffix == ".h5ad":
+            assert Z is not None
+            return h5ad.write(self._path, labels, Z, self._row_names)
+        with open(self._path, "wb") as stream:
+            if self._suffix == ".npy":
+                np.save(stream, labels if Z is None else Z, allow_pickle=False)
+            elif self._suffix == ".mtx":
+                mmwrite(stream, csr_array(labels[:, None] if Z is None else Z))
+            elif Z is None:
+                np.savez(stream, allow_pickle=False, labels=labels)
+            else:
+                np.savez(stream, allow_pickle=False, labels=labels, assignments=Z)
+        return None
+
+
+@contextmanager
+def sink(
+    target: Path, n_clusters: int, *, soft: bool = True, row_names: tuple[str, ...] | None = None
+) -> Iterator[TableSink | ArraySink]:
+    """Where rows of clusters go; the file appears when all of them are in it."""
+    suffix = target.suffix.lower()
+    with whole_file(target) as partial:
+        out: TableSink | ArraySink
+        if suffix in TABLES:
+            out = TableSink(partial, suffix, n_clusters, soft=soft)
+        elif suffix in (".npy", ".npz", ".mtx", ".h5ad"):
+            out = ArraySink(partial, suffix, soft=soft, row_names=row_names)
+        else:
+            raise FileError(f"{str(target)!r} has no ending that can be written. Use {', '.join(sorted(TABLES))}.")
+        try:
+            yield out
+        except BaseException:
+            if isinstance(out, TableSink):
+                out.close()
+            raise
+        out.close()
+
+
+def write_columns(target: Path, columns: dict[str, Sequence[Any]], suffix: str | None = None) -> None:
+    """A small table of named columns, in the format of the ending."""
+    arrays = {name: arrow_array(values) for name, values in columns.items()}
+    table, suffix = require("pyarrow", "cli", "Writing tables").table(arrays), suffix or target.suffix.lower()
+    with open(target, "wb") as stream:
+        writer = WRITERS[suffix](stream, table.schema, suffix)
+        writer.write(table)
+        writer.close()

@@ -1,0 +1,33 @@
+"""Pictures of a fitted model: clusters, modes, soft assignments, densities, the map of the plane, convergence.
+
+Each function draws into `ax` (by default the current axes) and returns it, so that pictures can be laid over
+each other and arranged. They share one colour-blind-safe colour for each cluster.
+"""
+
+from .clusters import plot_assignment_matrix, plot_modes, plot_sizes
+from .plane import plot_assignments, plot_clusters, plot_crowding, plot_density, plot_map, plot_uncertainty
+from .progress import plot_convergence, plot_path, plot_selection
+from .style import FRAME, GREY, NEEDS_MATPLOTLIB, PALETTE, YELLOW, _axes, _matplotlib, cluster_colors
+
+__all__ = [
+    "FRAME",
+    "GREY",
+    "NEEDS_MATPLOTLIB",
+    "PALETTE",
+    "YELLOW",
+    "_axes",
+    "_matplotlib",
+    "cluster_colors",
+    "plot_assignment_matrix",
+    "plot_assignments",
+    "plot_clusters",
+    "plot_convergence",
+    "plot_crowding",
+    "plot_density",
+    "plot_map",
+    "plot_modes",
+    "plot_path",
+    "plot_selection",
+    "plot_sizes",
+    "plot_uncertainty",
+]

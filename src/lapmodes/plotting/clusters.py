@@ -1,0 +1,158 @@
+"""Clusters as such: how large they are, what their modes look like, how assignments divide."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .._records import Array
+from .style import FRAME, _axes, _matplotlib, cluster_colors
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+GAP = 1
+"""Pixels between pictures."""
+
+
+def plot_sizes(model: Any, ax: Axes | None = None) -> Axes:
+    """A bar for the number of points in each cluster.
+
+    Parameters
+    ----------
+    model : LaplacianKModes or one of its special cases, fitted
+        The model.
+    ax : matplotlib Axes, optional
+        Where to draw; the current axes by default.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> from lapmodes import LaplacianKModes
+    >>> from lapmodes.plotting import plot_sizes
+    >>> ax = plot_sizes(LaplacianKModes(2, random_state=0).fit([[0.0], [0.1], [5.0], [5.1], [5.2]]))
+    """
+    check_is_fitted(model)
+    ax = _axes(ax)
+    counts = np.bincount(model.labels_, minlength=model.n_clusters)
+    bars = ax.barh(np.arange(model.n_clusters), counts, color=cluster_colors(model.n_clusters), height=0.7)
+    if model.n_clusters <= 30:
+        ax.bar_label(bars, [f"{count:,}" for count in counts], padding=3, fontsize=9)
+    ax.invert_yaxis()
+    ax.yaxis.set_major_locator(_matplotlib("ticker").MaxNLocator(integer=True))
+    ax.set(xlabel="points", ylabel="cluster")
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    return ax
+
+
+def plot_modes(
+    model: Any,
+    image_shape: tuple[int, ...] | None = None,
+    ax: Axes | None = None,
+    *,
+    feature_names: Sequence[str] | None = None,
+) -> Axes:
+    """The modes side by side: as pictures, or as a line over the features for each.
+
+    Parameters
+    ----------
+    model : LaplacianKModes or one of its special cases, fitted
+        The model.
+    image_shape : tuple, optional
+        (height, width) or (height, width, 3), where points are pictures.
+    ax : matplotlib Axes, optional
+        Where to draw; the current axes by default.
+    feature_names : sequence of str, optional
+        Names along the axis of the features; those of the fit by default.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from lapmodes import KModes
+    >>> from lapmodes.plotting import plot_modes
+    >>> X = load_digits(n_class=3).data
+    >>> ax = plot_modes(KModes(3, random_state=0).fit(X), (8, 8))
+    """
+    check_is_fitted(model)
+    ax = _axes(ax)
+    C = np.asarray(model.cluster_centers_, dtype=np.float64)
+    if image_shape is None:
+        own = getattr(model, "feature_names_in_", None)
+        return _mode_lines(ax, C, own if feature_names is None else feature_names)
+    if int(np.prod(image_shape)) != C.shape[1]:
+        raise ValueError(f"'image_shape' must have {C.shape[1]} pixels, one a feature. Got {image_shape} instead.")
+    picture = montage(C.reshape(len(C), *image_shape))
+    ax.imshow(np.clip((picture - C.min()) / (np.ptp(C) or 1), 0, 1), cmap="gray", vmin=0, vmax=1)
+    ax.set_axis_off()
+    return ax
+
+
+def plot_assignment_matrix(model: Any, ax: Axes | None = None) -> Axes:
+    """The soft assignments as a matrix, points sorted by cluster and certainty: blocks where clusters are clear.
+
+    Parameters
+    ----------
+    model : LaplacianKModes or one of its special cases, fitted
+        The model.
+    ax : matplotlib Axes, optional
+        Where to draw; the current axes by default.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> from lapmodes import LaplacianKModes
+    >>> from lapmodes.plotting import plot_assignment_matrix
+    >>> ax = plot_assignment_matrix(LaplacianKModes(2, random_state=0).fit([[0.0], [0.1], [5.0], [5.1]]))
+    """
+    check_is_fitted(model)
+    ax = _axes(ax)
+    Z = model.assignments_
+    order = np.lexsort((-Z.max(axis=1), model.labels_))
+    ax.imshow(Z[order].T, aspect="auto", cmap="cividis", vmin=0, vmax=1, interpolation="nearest")
+    ax.yaxis.set_major_locator(_matplotlib("ticker").MaxNLocator(integer=True))
+    ax.set(xlabel="points, sorted by cluster", ylabel="cluster")
+    for spine in ax.spines.values():
+        spine.set_color(FRAME)
+    return ax
+
+
+def montage(pictures: Array) -> Array:
+    """Pictures in rows, about twice as wide as high, on white."""
+    n, height, width = pictures.shape[:3]
+    columns = min(n, int(np.ceil(np.sqrt(2 * n * height / width))))
+    rows = -(-n // columns)
+    shape = (rows * (height + GAP) - GAP, columns * (width + GAP) - GAP, *pictures.shape[3:])
+    canvas = np.full(shape, pictures.max())
+    for i, picture in enumerate(pictures):
+        top, left = (i // columns) * (height + GAP), (i % columns) * (width + GAP)
+        canvas[top : top + height, left : left + width] = picture
+    return canvas
+
+
+def _mode_lines(ax: Axes, C: Array, names: Sequence[str] | None) -> Axes:
+    """A line for each mode over the features."""
+    for k, color in enumerate(cluster_colors(len(C))):
+        ax.plot(C[k], "o-" if C.shape[1] <= 40 else "-", color=color, linewidth=1.5, markersize=4, label=f"cluster {k}")
+    if names is not None and len(names) <= 40:
+        ax.set_xticks(np.arange(len(names)), list(names), rotation=45, ha="right", fontsize=9)
+    else:
+        ax.set_xlabel("feature")
+    if len(C) <= 12:
+        ax.legend(frameon=False, fontsize=9)
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    return ax

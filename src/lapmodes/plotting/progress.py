@@ -1,0 +1,132 @@
+"""How a fit went: convergence, the path, and the choice of the number of clusters."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .style import PALETTE, _axes, _matplotlib
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def plot_convergence(model: Any, ax: Axes | None = None) -> Axes:
+    """Objective (left axis) and certified gap (right axis) over the alternations of the last fit.
+
+    With a `path`, these are the alternations of its last step.
+
+    Parameters
+    ----------
+    model : LaplacianKModes or one of its special cases, fitted
+        The model.
+    ax : matplotlib Axes, optional
+        Where to draw; the current axes by default. A twin of it carries the gap.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes of the objective.
+    """
+    check_is_fitted(model)
+    ax = _axes(ax)
+    objective_color, gap_color = PALETTE[:2]
+    steps = np.arange(1, len(model.history_) + 1)
+    gap_ax = ax.twinx()
+    ax.plot(steps, model.history_["objective"], "o-", color=objective_color)
+    gap_ax.plot(steps, model.history_["gap"], "s--", color=gap_color)
+    if (model.history_["gap"] > 0).all():
+        gap_ax.set_yscale("log")
+    else:  # without smoothing each step is exact and the gap is 0
+        gap_ax.set_ylim(bottom=0)
+    ax.xaxis.set_major_locator(_matplotlib("ticker").MaxNLocator(integer=True, min_n_ticks=1))
+    ax.set_xlabel("alternation")
+    ax.set_ylabel("objective", color=objective_color)
+    gap_ax.set_ylabel("certified gap", color=gap_color)
+    for side in (ax, gap_ax):
+        side.spines["top"].set_visible(False)
+    return ax
+
+
+def plot_path(path: Any, ax: Axes | None = None) -> Axes:
+    """How many points change their cluster at each step of a homotopy, over the bandwidth.
+
+    Parameters
+    ----------
+    path : list of PathPoint, or a fitted estimator
+        What :func:`lapmodes.fit_path` yields, or a model fitted with `path`.
+    ax : matplotlib Axes, optional
+        Where to draw; the current axes by default. A twin of it carries the objective.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes of the changes.
+
+    Examples
+    --------
+    >>> from lapmodes import LaplacianKModes
+    >>> from lapmodes.datasets import make_moons_with_outliers
+    >>> from lapmodes.plotting import plot_path
+    >>> X, y = make_moons_with_outliers(200, n_outliers=0, random_state=0)
+    >>> ax = plot_path(LaplacianKModes(2, path=5, random_state=0).fit(X))
+    """
+    points = list(path.path_ if hasattr(path, "path_") else path)
+    ax = _axes(ax)
+    labels = [point.solution.labels for point in points]
+    changed = [0, *(int((a != b).sum()) for a, b in pairwise(labels))]
+    steps = np.arange(1, len(points) + 1)
+    changes_color, objective_color = PALETTE[1], PALETTE[0]
+    ax.bar(steps, changed, color=changes_color, width=0.6)
+    ax.set_ylabel("points that change their cluster", color=changes_color)
+    ax.set_xticks(steps, [_step_name(point) for point in points], rotation=45, ha="right", fontsize=8)
+    ax.set_xlabel("bandwidth, smoothness")
+    objective_ax = ax.twinx()
+    finite = [float(np.mean(point.bandwidth)) < np.inf for point in points]
+    shown = np.flatnonzero(finite)  # with infinite bandwidth the objective is another one
+    objective_ax.plot(steps[shown], [points[i].solution.objective for i in shown], "o-", color=objective_color)
+    objective_ax.set_ylabel("objective", color=objective_color)
+    for side in (ax, objective_ax):
+        side.spines["top"].set_visible(False)
+    return ax
+
+
+def plot_selection(selection: Any, ax: Axes | None = None) -> Axes:
+    """The score of each number of clusters that was compared, the chosen one marked.
+
+    Parameters
+    ----------
+    selection : record with `n_clusters`, `header` and `rows`
+        Rows begin with the number of clusters and end with the score.
+    ax : matplotlib Axes, optional
+        Where to draw; the current axes by default.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> from lapmodes.plotting import plot_selection
+    >>> from lapmodes.report import Selection
+    >>> ax = plot_selection(Selection(3, ("clusters", "score"), ((2, 0.4), (3, 0.7), (4, 0.5)), "it scores best"))
+    """
+    ax = _axes(ax)
+    numbers, scores = [row[0] for row in selection.rows], [row[-1] for row in selection.rows]
+    ax.plot(numbers, scores, "o-", color=PALETTE[0])
+    best = numbers.index(selection.n_clusters)
+    ring: dict[str, Any] = {"markersize": 13, "markerfacecolor": "none", "markeredgewidth": 2, "color": PALETTE[1]}
+    ax.plot(numbers[best], scores[best], "o", **ring)
+    ax.xaxis.set_major_locator(_matplotlib("ticker").MaxNLocator(integer=True, min_n_ticks=1))
+    ax.set(xlabel="clusters", ylabel=selection.header[-1])
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    return ax
+
+
+def _step_name(point: Any) -> str:
+    width = float(np.mean(point.bandwidth))
+    return f"{'∞' if np.isinf(width) else format(width, '.2g')}, {point.lam:.2g}"

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+from typer.main import get_command
+
+from lapmodes.cli.app import app
+from lapmodes.cli.main import main
+
+COMMANDS = sorted(get_command(app).commands)
+LINES, COLUMNS = 40, 100
+MAIN = [sys.executable, "-c", "from lapmodes.cli.main import main; main()"]
+
+
+def shown(lapmodes, *words):
+    lines = lapmodes(*words, terminal_width=COLUMNS).stdout.splitlines()
+    assert lines
+    return lines
+
+
+@pytest.mark.parametrize("command", [None, *COMMANDS])
+def test_help_fits_one_screen(command, lapmodes):
+    lines = shown(lapmodes, *([command] if command else []), "--help")
+    assert len(lines) <= LINES
+    assert max(map(len, lines)) <= COLUMNS
+
+
+def test_help_names_defaults(lapmodes):
+    """Every option that is not a plain switch says what happens without it."""
+    for name, command in get_command(app).commands.items():
+        text = " ".join(shown(lapmodes, name, "--help"))
+        for option in command.params:
+            told = option.param_type_name == "option" and not option.is_flag and not option.multiple
+            if told and option.default is not None:
+                default = str(option.default)
+                assert re.search(rf"default:\s+\S*{re.escape(default)}", text), (name, option.name)
+
+
+def test_commands_are_all_there():
+    assert {"fit", "predict", "path", "segment", "demo", "info", "reproduce"} <= set(COMMANDS)
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [("lapmodes pre", "predict"), ("lapmodes fit --ban", "--bandwidth"), ("lapmodes se", "segment")],
+)
+def test_shell_completion(typed, expected):
+    environment = os.environ | {
+        "_LAPMODES_COMPLETE": "complete_bash",
+        "COMP_WORDS": typed,
+        "COMP_CWORD": str(len(typed.split()) - 1),
+    }
+    code = "import sys; sys.argv = ['lapmodes']; from lapmodes.cli.main import main; main()"
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert expected in done.stdout.split()
+
+
+def test_missing_typer_is_one_sentence(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "typer", None)
+    monkeypatch.delitem(sys.modules, "lapmodes.cli.app")
+    assert main() == 1
+    assert capsys.readouterr().err.splitlines() == [
+        "The lapmodes command needs typer, which is not installed: pip install 'lapmodes[cli]'"
+    ]
+
+
+def test_info(lapmodes):
+    text = lapmodes("info").stdout
+    assert "numpy" in text and "threads" in text and "extra singlecell" in text
+
+
+def test_fit_brings_in_no_more_than_it_needs(blobs_csv, here):
+    """Cold start: of the slow packages only what scikit-learn brings itself; the report draws without plotly."""
+    heavy = ["matplotlib", "plotly", "pandas", "polars", "anndata", "h5py", "rich", "dask", "PIL", "sphinx"]
+    code = (
+        "import sys, sklearn.cluster; before = set(sys.modules); from lapmodes.cli.app import app\n"
+        "app(sys.argv[1:], standalone_mode=False)\n"
+        f"print(*({{name.split('.')[0] for name in set(sys.modules) - before}} & set({heavy})))"
+    )
+    command = [sys.executable, "-c", code, "fit", "blobs.csv", "-k", "2"]
+    done = subprocess.run(command, cwd=here, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
+def test_help_does_not_import_the_library():
+    code = "import sys; from lapmodes.cli.app import app; print('numpy' in sys.modules, 'sklearn' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "False"]
+
+
+def test_path_follows_from_k_means(blobs_csv, here, lapmodes):
+    result = lapmodes("path", "blobs.csv", "-k", 2, "--steps", 4, "--labels", "steps.csv")
+    assert result.exit_code == 0, result.output
+    assert len(result.stdout.splitlines()) == 5
+    assert (here / "blobs.path.csv").exists() and (here / "steps.csv").exists()
+
+
+def test_segment_writes_pictures_and_fit_takes_one_too(here, lapmodes):
+    import numpy as np
+    from PIL import Image
+
+    from lapmodes.datasets import make_occluder
+
+    pixels, _ = make_occluder(random_state=0)
+    Image.fromarray((255 * np.clip(pixels, 0, 1)).astype(np.uint8)).save(here / "disc.png")
+    assert lapmodes("segment", "disc.png", "-k", 2).exit_code == 0
+    labels = np.load(here / "disc.lapmodes" / "labels.npy")
+    assert labels.shape == pixels.shape
+    with Image.open(here / "disc.lapmodes" / "segments.png") as picture:
+        assert picture.size == pixels.shape[::-1]
+    result = lapmodes("fit", "disc.png", "-k", 2, "-o", "same")
+    assert result.exit_code == 0, result.output
+    np.testing.assert_array_equal(np.load(here / "same" / "labels.npy"), labels)
+
+
+def test_demo_draws(here, lapmodes, monkeypatch):
+    from lapmodes import demo as module
+
+    monkeypatch.setattr(module, "main", lambda words: print(words) or 0)
+    assert lapmodes("demo", "-o", "pictures").stdout.strip() == "['--output', 'pictures']"

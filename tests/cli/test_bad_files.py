@@ -1,0 +1,282 @@
+"""Whatever is wrong: an exit code, one clear sentence, no traceback, nothing written."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import pickle
+import re
+import zipfile
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+from PIL import Image
+
+from lapmodes import LaplacianKModes, _archives
+from lapmodes.cli.guard import INPUT, OUTPUT
+from lapmodes.files import atomic
+
+GOOD = "a,b\n" + "".join(f"{i % 7},{i * i % 11}\n" for i in range(40))
+USAGE = 2
+
+
+class Trap:
+    """Makes a folder when it is unpickled."""
+
+    def __reduce__(self):
+        return (os.mkdir, ("trapped",))
+
+
+def text(content, name="data.csv"):
+    return lambda folder: (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+
+
+def saved(name, write, cut=None):
+    """A file that `write(stream)` makes, of which only a part is kept."""
+
+    def make(folder):
+        stream = io.BytesIO()
+        write(stream)
+        (folder / name).write_bytes(stream.getvalue()[:cut])
+
+    return make
+
+
+def table():
+    return pa.table({"a": np.arange(100.0), "b": np.arange(100.0) % 7})
+
+
+def parquet(stream):
+    pa.parquet.write_table(table(), stream)
+
+
+def archive(header_shape, data=b"\0" * 80):
+    """An .npz whose array declares this shape."""
+
+    def write(stream):
+        head = io.BytesIO()
+        np.lib.format.write_array_header_1_0(head, {"descr": "<f8", "fortran_order": False, "shape": header_shape})
+        with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as out:
+            out.writestr("X.npy", head.getvalue() + data)
+
+    return write
+
+
+def npy(array):
+    return lambda stream: np.save(stream, array, allow_pickle=True)
+
+
+def pictures(folder):
+    for name, size in (("a.png", (4, 4)), ("b.png", (5, 4))):
+        Image.new("L", size).save(folder / name)
+
+
+def png(stream):
+    Image.fromarray(np.random.default_rng(0).integers(0, 255, (30, 30, 3), dtype=np.uint8)).save(stream, "PNG")
+
+
+BAD_DATA = {
+    "empty": (text(""), "data.csv", "is empty"),
+    "blank": (text("\n\n  \n"), "data.csv", "holds no text"),
+    "header only": (text("a,b\n"), "data.csv", "No column|0 rows"),
+    "one row": (text("a,b\n1,2\n"), "data.csv", "1 row of data"),
+    "mixed types": (text(GOOD + "x,3\n"), "data.csv", r"'a' holds numbers and text: 'x' in row 41"),
+    "missing values": (text(GOOD + ",3\n5,\n"), "data.csv", r"2 rows: row 41 \(a\), row 42 \(b\)"),
+    "infinite values": (text(GOOD + "inf,3\n"), "data.csv", r"Infinite values in 1 rows: row 41 \(a\)"),
+    "only text": (text("a\nx\ny\nz\n"), "data.csv", "No column can be used: 'a' .it holds text"),
+    "huge integers": (text(f"a\n{2**60}\n{2**61}\n{2**62}\n"), "data.csv", "too long to be exact"),
+    "huge numbers": (text(GOOD + "1e300,1\n"), "data.csv", "too large to be squared"),
+    "constant": (text("a,b\n" + "1,1\n" * 9), "data.csv", "it is 1 in every row"),
+    "not UTF-8": (text(b"a,b,c\n" + b"1,2,caf\xe9\n" * 9), "data.csv", "not UTF-8 text.*--encoding"),
+    "binary": (text(b"\x7fELF\0\0\1\2" * 20), "data.csv", "binary data, not delimited"),
+    "ragged": (text(GOOD + "1,2,3\n"), "data.csv", "cannot be read as delimited text: .*[Ee]xpected 2"),
+    "names twice": (text("a,a\n1,2\n3,4\n5,7\n"), "data.csv", "several columns named 'a'"),
+    "Parquet cut off": (
+        saved("x.parquet", parquet, -20),
+        "x.parquet",
+        "not a whole",
+    ),
+    "Parquet cut in half": (
+        saved("x.parquet", parquet, 300),
+        "x.parquet",
+        "Parquet",
+    ),
+    "not Parquet": (text("a,b\n1,2\n" * 9, "x.parquet"), "x.parquet", "not a whole Parquet file"),
+    "Arrow cut off": (saved("x.arrow", lambda s: pa.feather.write_feather(table(), s), -30), "x.arrow", "whole Arrow"),
+    "NPY cut off": (saved("x.npy", npy(np.ones((50, 4))), -40), "x.npy", "not a whole .npy"),
+    "NPY of objects": (saved("x.npy", npy(np.array([Trap()] * 4, dtype=object))), "x.npy", "Python objects"),
+    "NPY of text": (saved("x.npy", npy(np.array([["a", "b"]] * 4))), "x.npy", "numbers are needed"),
+    "NPY of one dimension": (saved("x.npy", npy(np.arange(9.0))), "x.npy", "two dimensions"),
+    "NPZ damaged": (text(b"PK\3\4" + b"\0" * 50, "x.npz"), "x.npz", "not a usable .npz"),
+    "NPZ of several": (saved("x.npz", lambda s: np.savez(s, u=np.ones((4, 2)), v=np.ones(4))), "x.npz", "--array NAME"),
+    "NPZ that lies": (saved("x.npz", archive((10**13, 2))), "x.npz", "'X.npy' is cut off"),
+    "MTX garbage": (text("%%MatrixMarket nonsense\n1 2 3\n", "x.mtx"), "x.mtx", "Matrix Market"),
+    "MTX that lies": (
+        text("%%MatrixMarket matrix coordinate real general\n9 9 99999\n1 1 1\n", "x.mtx"),
+        "x.mtx",
+        "declares 99999 entries",
+    ),
+    "picture cut off": (saved("x.png", png, 200), "x.png", "not a whole picture"),
+    "not a picture": (text("hello", "x.png"), "x.png", "not a whole picture"),
+    "folder without pictures": (lambda folder: (folder / "empty").mkdir(), "empty", "holds no pictures"),
+    "pictures of two sizes": (pictures, ".", "several sizes: .*--image"),
+    "unknown ending": (text("1 2 3", "x.xyz"), "x.xyz", "ending that is not known"),
+    "missing": (lambda folder: None, "nowhere.csv", "There is no file 'nowhere.csv'"),
+    "fewer rows than clusters": (text("a,b\n1,2\n3,5\n4,4\n"), "data.csv", "n_samples=3", "-k", "9"),
+    "wrong delimiter": (text(GOOD.replace(",", ";")), "data.csv", "Is the delimiter right", "--delimiter", ","),
+    "unknown column": (text(GOOD), "data.csv", "no column 'z'; the columns are a, b", "--columns", "z"),
+    "wrong parameter": (text(GOOD), "data.csv", "no parameter 'lamda'", "--set", "lamda=3"),
+    "wrong k": (text(GOOD), "data.csv", "-k must be a whole number", "-k", "three"),
+    "wrong image shape": (text(GOOD), "data.csv", "have 16 pixels; the rows have 2", "--image", "4x4"),
+}
+
+
+def contents(folder):
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+
+
+def assert_one_sentence(result, code, words, folder, before):
+    assert result.exit_code == code, result.output
+    assert "Traceback" not in result.output
+    lines = [line for line in result.stderr.splitlines() if line.startswith("Error: ")]
+    assert len(lines) == 1 and len(lines[0]) < 400, result.stderr
+    assert re.search(words, lines[0]), lines[0]
+    assert contents(folder) == before
+    assert not (folder / "trapped").exists()
+
+
+@pytest.mark.parametrize("kind", BAD_DATA)
+def test_bad_data(kind, here, lapmodes):
+    make, name, words, *options = BAD_DATA[kind]
+    make(here)
+    before = contents(here)
+    result = lapmodes("fit", name, *(options if "-k" in options else ["-k", "2", *options]), "-o", "out")
+    assert_one_sentence(result, INPUT, words, here, before)
+
+
+def test_zip_bomb_is_refused_by_its_declared_size(here, lapmodes, monkeypatch):
+    np.savez_compressed(here / "bomb.npz", X=np.zeros((1000, 10_000)))
+    assert (here / "bomb.npz").stat().st_size < 200_000
+    monkeypatch.setattr(_archives, "available_memory", lambda: 2**20)
+    result = lapmodes("fit", "bomb.npz", "-k", 2)
+    assert_one_sentence(result, INPUT, "unpacks to 0.1 GiB", here, ["bomb.npz"])
+
+
+def link(folder):
+    (folder / "elsewhere").mkdir()
+    (folder / "out").symlink_to(folder / "elsewhere")
+
+
+def taken(folder):
+    (folder / "out").mkdir()
+    (folder / "out" / "mine.txt").write_text("precious")
+
+
+BAD_OUTPUT = {
+    "symbolic link": (link, "out", "symbolic link"),
+    "folder with other files": (taken, "out", "holds other files"),
+    "a file": (lambda folder: (folder / "out").write_text("precious"), "out", "is a file; a folder is needed"),
+    "no such folder": (lambda folder: None, "no/where/out", "There is no folder"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD_OUTPUT)
+def test_bad_output(kind, here, lapmodes):
+    make, output, words = BAD_OUTPUT[kind]
+    (here / "data.csv").write_text(GOOD)
+    make(here)
+    before = contents(here)
+    assert_one_sentence(lapmodes("fit", "data.csv", "-k", 2, "-o", output), INPUT, words, here, before)
+    assert_one_sentence(lapmodes("path", "data.csv", "-k", 2, "-o", output), INPUT, ".", here, before)
+
+
+def test_no_permission(here, lapmodes, monkeypatch):
+    (here / "data.csv").write_text(GOOD)
+    monkeypatch.setattr(atomic, "_writable", lambda folder: False)
+    assert_one_sentence(lapmodes("fit", "data.csv", "-k", 2), INPUT, "cannot be written to", here, ["data.csv"])
+
+
+@pytest.mark.parametrize("file", ["model.npz", "summary.json", "report.html"])
+def test_no_space(here, lapmodes, monkeypatch, file):
+    """The disk is full when this file is written: nothing of the whole folder stays."""
+    (here / "data.csv").write_text(GOOD)
+    sync = atomic._sync
+
+    def full(path):
+        if path.name == file:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        sync(path)
+
+    monkeypatch.setattr(atomic, "_sync", full)
+    assert_one_sentence(lapmodes("fit", "data.csv", "-k", 2), OUTPUT, "No space left", here, ["data.csv"])
+
+
+@pytest.fixture
+def model_file(here):
+    LaplacianKModes(2, random_state=0).fit(np.random.default_rng(0).normal(size=(30, 2))).save(here / "model.npz")
+    (here / "data.csv").write_text(GOOD)
+    return here / "model.npz"
+
+
+def resaved(**changes):
+    """The model with some of its arrays replaced."""
+
+    def damage(path):
+        with np.load(path) as stored:
+            arrays = {name: stored[name] for name in stored.files}
+        np.savez(path, **(arrays | changes))
+
+    return damage
+
+
+BAD_MODELS = {
+    "cut off": lambda path: path.write_bytes(path.read_bytes()[:-200]),
+    "empty": lambda path: path.write_bytes(b""),
+    "text": lambda path: path.write_text("not a model"),
+    "a pickle": lambda path: path.write_bytes(pickle.dumps(Trap())),
+    "objects": lambda path: np.savez(path, header=np.array([Trap()], dtype=object)),
+    "one array of objects": resaved(assignments_=np.array([Trap()], dtype=object)),
+    "objects in the recipe": resaved(recipe=np.array(Trap(), dtype=object)),
+    "a recipe that is none": resaved(recipe=np.asarray('{"class": "os.system"}')),
+    "an unknown class": resaved(header=np.asarray('{"format": 1, "class": "os.system", "parameters": {}}')),
+    "arrays that do not fit": resaved(cluster_centers_=np.ones((7, 7))),
+    "neighbours out of range": resaved(kept=np.array([10**9])),
+}
+
+
+@pytest.mark.parametrize("kind", BAD_MODELS)
+def test_bad_model(kind, model_file, lapmodes, here):
+    BAD_MODELS[kind](model_file)
+    before = contents(here)
+    result = lapmodes("predict", "model.npz", "data.csv")
+    assert_one_sentence(result, INPUT, "not a lapmodes model, or it is damaged|is empty|preparation", here, before)
+
+
+def test_predict_names_what_is_missing(here, lapmodes, model_file):
+    (here / "data.csv").write_text(GOOD)
+    assert lapmodes("fit", "data.csv", "-k", 2, "--no-report").exit_code == 0
+    (here / "other.csv").write_text("a,c\n1,2\n")
+    (here / "three.npy").write_bytes(b"")
+    np.save(here / "three.npy", np.ones((5, 3)))
+    before = contents(here)
+    model = "data.lapmodes"
+    assert_one_sentence(lapmodes("predict", model, "other.csv"), INPUT, "no column 'b'", here, before)
+    assert_one_sentence(lapmodes("predict", model, "three.npy"), INPUT, "columns by name", here, before)
+    assert_one_sentence(lapmodes("predict", "model.npz", "three.npy"), INPUT, "knows 2 columns. Got 3", here, before)
+    assert_one_sentence(lapmodes("predict", model, "data.csv", "-o", "data.csv"), INPUT, "exists", here, before)
+    words = ("predict", model, "data.csv", "-o", "data.csv", "--overwrite")
+    assert_one_sentence(lapmodes(*words), INPUT, "is the input", here, before)
+
+
+@pytest.mark.parametrize("config", ["k = ", 'nonsense = "x"', 'command = "segment"'])
+def test_bad_configuration_is_a_usage_error(config, here, lapmodes):
+    (here / "data.csv").write_text(GOOD)
+    (here / "run.toml").write_text(config)
+    result = lapmodes("fit", "data.csv", "-k", 2, "--config", "run.toml")
+    assert result.exit_code == USAGE
+    assert "run.toml" in result.stderr and "Traceback" not in result.output
+    assert contents(here) == ["data.csv", "run.toml"]

@@ -1,0 +1,215 @@
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+import scipy.sparse as sp
+from PIL import Image
+
+from lapmodes.files import PreparedModel, read
+
+FILES = {"assignments", "modes", "exemplars", "model", "parameters", "summary", "report"}
+
+
+def stems(folder):
+    return {path.stem for path in folder.iterdir()}
+
+
+def test_a_new_user_gets_everything(blobs_csv, here, lapmodes):
+    result = lapmodes("fit", "blobs.csv", "-k", 2, "--truth", "kind", "--keep", "id")
+    assert result.exit_code == 0, result.output
+    folder = here / "blobs.lapmodes"
+    assert stems(folder) == FILES
+    assert sorted(os.listdir(here)) == ["blobs.csv", "blobs.lapmodes"]
+    for told in ("'id': it only counts the rows", "'constant': it is 7 in every row", "2 clusters of 30, 30 rows"):
+        assert told in result.stderr
+    summary = json.loads((folder / "summary.json").read_text())
+    assert summary["sizes"] == [30, 30]
+    assert summary["agreement"]["accuracy"] == 1.0
+    rows = pa.csv.read_csv(folder / "assignments.csv")
+    assert rows.column_names == ["id", "cluster", "cluster_0", "cluster_1"]
+    Z = np.column_stack([rows["cluster_0"], rows["cluster_1"]])
+    np.testing.assert_allclose(Z.sum(axis=1), 1, atol=1e-6)
+    np.testing.assert_array_equal(Z.argmax(axis=1), rows["cluster"])
+
+
+def test_modes_are_in_the_units_of_the_file(blobs_csv, here, lapmodes):
+    lapmodes("fit", "blobs.csv", "-k", 2, "--no-report", "--scale", "standard")
+    modes = pa.csv.read_csv(here / "blobs.lapmodes" / "modes.csv").to_pydict()
+    heavy = int(np.argmax(modes["weight"]))
+    assert modes["length"][heavy] == pytest.approx(5, abs=0.5)
+    assert modes["weight"][heavy] == pytest.approx(500, abs=50)
+    exemplars = pa.csv.read_csv(here / "blobs.lapmodes" / "exemplars.csv").to_pydict()
+    original = pa.csv.read_csv("blobs.csv").to_pydict()
+    for k, row in enumerate(exemplars["row"]):
+        assert {exemplars[name][k] for name in original} == {original[name][row - 1] for name in original}
+
+
+def test_a_run_can_be_replayed(blobs_csv, here, lapmodes):
+    lapmodes("fit", "blobs.csv", "-k", 2, "--no-report", "--drop", "id,constant", "--lam", 0.5, "--set", "tol=1e-4")
+    result = lapmodes("fit", "--config", "blobs.lapmodes/parameters.toml", "--no-report", "-o", "again")
+    assert result.exit_code == 0, result.output
+    for name in ("assignments.csv", "modes.csv", "parameters.toml"):
+        assert (here / "again" / name).read_bytes() == (here / "blobs.lapmodes" / name).read_bytes()
+    changed = lapmodes("fit", "--config", "again/parameters.toml", "--no-report", "-o", "three", "-k", 3)
+    assert changed.exit_code == 0, changed.output
+    assert 'clusters = "3"' in (here / "three" / "parameters.toml").read_text()
+
+
+def test_an_earlier_result_is_kept_unless_asked(blobs_csv, here, lapmodes):
+    assert lapmodes("fit", "blobs.csv", "-k", 2, "--no-report").exit_code == 0
+    before = (here / "blobs.lapmodes" / "modes.csv").read_bytes()
+    assert lapmodes("fit", "blobs.csv", "-k", 3, "--no-report").exit_code == 3
+    assert (here / "blobs.lapmodes" / "modes.csv").read_bytes() == before
+    assert lapmodes("fit", "blobs.csv", "-k", 3, "--no-report", "--overwrite").exit_code == 0
+    assert (here / "blobs.lapmodes" / "modes.csv").read_bytes() != before
+    assert sorted(os.listdir(here)) == ["blobs.csv", "blobs.lapmodes"]
+
+
+def test_k_auto_shows_what_was_compared(blobs_csv, here, lapmodes):
+    result = lapmodes("fit", "blobs.csv", "-k", "auto", "--no-report")
+    assert result.exit_code == 0, result.output
+    summary = json.loads((here / "blobs.lapmodes" / "summary.json").read_text())
+    assert summary["n_clusters"] == 2
+    assert len(summary["selection"]["rows"]) > 3
+
+
+def test_missing_values_are_filled_as_asked(here, lapmodes, blobs_csv):
+    lines = blobs_csv.read_text().splitlines()
+    lines[5] = "5,,12.5,a,7"
+    (here / "gaps.csv").write_text("\n".join(lines))
+    assert re.search(r"1 rows: row 5 \(length\)", lapmodes("fit", "gaps.csv", "-k", 2).stderr)
+    result = lapmodes("fit", "gaps.csv", "-k", 2, "--impute", "median", "--no-report")
+    assert result.exit_code == 0 and "Filled missing values with the median" in result.stderr
+    prepared = PreparedModel.load(here / "gaps.lapmodes" / "model.npz")
+    known = pa.csv.read_csv("gaps.csv")["length"].drop_null().to_numpy()
+    assert prepared.recipe.fill[0] == pytest.approx(np.median(known))
+
+
+def write_as(suffix, X, folder):
+    """The rows X in some format; returns the file."""
+    file = folder / f"rows{suffix}"
+    table = pa.table({"a": X[:, 0], "b": X[:, 1]})
+    if suffix in (".csv", ".tsv"):
+        options = pa.csv.WriteOptions(delimiter="\t" if suffix == ".tsv" else ",")
+        pa.csv.write_csv(table, file, options)
+    elif suffix == ".parquet":
+        pa.parquet.write_table(table, file)
+    elif suffix == ".feather":
+        pa.feather.write_feather(table, file)
+    elif suffix == ".npy":
+        np.save(file, X)
+    elif suffix == ".npz":
+        np.savez(file, X=X, y=np.zeros(len(X)))
+    elif suffix == ".csr.npz":
+        sp.save_npz(file, sp.csr_matrix(X))
+    else:
+        from scipy.io import mmwrite
+
+        mmwrite(file, sp.coo_matrix(X))
+    return file
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet", ".feather", ".npy", ".npz", ".csr.npz", ".mtx"])
+def test_every_format_gives_the_same_clusters_and_comes_back(suffix, here, lapmodes):
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 25)
+    X = rng.normal(size=(50, 2)).round(3) + 9 * y[:, None]
+    file = write_as(suffix, X, here)
+    result = lapmodes("fit", file, "-k", 2, "--no-report", "-o", "out")
+    assert result.exit_code == 0, result.output
+    ending = "." + suffix.rpartition(".")[2]
+    assert (here / "out" / f"assignments{ending}").exists()
+    prepared = PreparedModel.load(here / "out" / "model.npz")
+    assert (prepared.model.labels_[:25] == prepared.model.labels_[0]).all()
+    assert (prepared.model.labels_[25:] != prepared.model.labels_[0]).all()
+    predicted = lapmodes("predict", "out", file, "-o", f"labels{ending}", "--soft")
+    assert predicted.exit_code == 0, predicted.output
+    back = here / f"labels{ending}"
+    if ending == ".npz":
+        labels = np.load(back)["labels"]
+    else:
+        found = read(back)
+        table, matrix = found.columns, found.matrix
+        labels = table["cluster"].to_numpy() if table is not None else np.asarray(matrix.argmax(axis=1)).ravel()
+    np.testing.assert_array_equal(labels, prepared.model.labels_)
+
+
+def test_a_vector_column_is_many_columns(here, lapmodes):
+    rng = np.random.default_rng(0)
+    X = (rng.normal(size=(40, 3)) + np.repeat([[0], [9]], 20, axis=0)).astype(np.float32)
+    vectors = pa.FixedSizeListArray.from_arrays(pa.array(X.ravel()), 3)
+    pa.parquet.write_table(pa.table({"text": ["x"] * 40, "embedding": vectors}), here / "e.parquet")
+    result = lapmodes("fit", "e.parquet", "-k", 2, "--no-report")
+    assert result.exit_code == 0, result.output
+    prepared = PreparedModel.load(here / "e.lapmodes" / "model.npz")
+    assert prepared.recipe.features == ("embedding_0", "embedding_1", "embedding_2")
+    assert prepared.model.assignments_.dtype == np.float32
+
+
+def test_decimal_commas_and_files_without_header(here, lapmodes):
+    (here / "comma.csv").write_text("a;b\n" + "".join(f"{i % 5},5;{i},25\n" for i in range(20)))
+    assert read(here / "comma.csv").columns["b"].to_pylist()[3] == 3.25
+    (here / "bare.csv").write_text("".join(f"{i % 5},{i * i}\n" for i in range(20)))
+    assert read(here / "bare.csv").columns.column_names == ["column_1", "column_2"]
+
+
+def test_a_folder_of_pictures_is_rows(here, lapmodes):
+    rng = np.random.default_rng(0)
+    (here / "faces").mkdir()
+    for i in range(16):
+        pixels = rng.integers(0, 60, (6, 5), dtype=np.uint8) + np.uint8(150 * (i % 2))
+        Image.fromarray(pixels).save(here / "faces" / f"{i:02}.png")
+    result = lapmodes("fit", "faces", "-k", 2)
+    assert result.exit_code == 0, result.output
+    rows = pa.csv.read_csv(here / "faces.lapmodes" / "assignments.csv").to_pydict()
+    assert rows["name"][3] == "03.png"
+    assert rows["cluster"] == [rows["cluster"][i % 2] for i in range(16)]
+    assert (here / "faces.lapmodes" / "report.html").read_text().count("data:image/png") > 4
+
+
+def test_single_cells_bring_their_graph(here, lapmodes):
+    anndata = pytest.importorskip("anndata")
+    from sklearn.neighbors import kneighbors_graph
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 4)) + np.repeat([[0], [9]], 20, axis=0)
+    data = anndata.AnnData(X=X)
+    data.obsp["connectivities"] = sp.csr_matrix(kneighbors_graph(X, 5))
+    data.write_h5ad(here / "cells.h5ad")
+    result = lapmodes("fit", "cells.h5ad", "-k", 2, "--no-report")
+    assert result.exit_code == 0, result.output
+    assert "obsp['connectivities']" in result.stderr
+    back = anndata.read_h5ad(here / "cells.lapmodes" / "assignments.h5ad")
+    assert list(back.obs_names) == list(data.obs_names)
+    assert set(back.obs["cluster"]) == {"0", "1"}
+    refused = lapmodes("predict", "cells.lapmodes", "cells.h5ad")
+    assert refused.exit_code == 3 and "--no-graph" in refused.stderr
+    assert lapmodes("fit", "cells.h5ad", "-k", 2, "--no-report", "--no-graph", "-o", "own").exit_code == 0
+    assert lapmodes("predict", "own", "cells.h5ad").exit_code == 0
+
+
+def test_an_interrupted_run_leaves_nothing(here):
+    rng = np.random.default_rng(0)
+    np.save(here / "slow.npy", rng.normal(size=(30_000, 15)).astype(np.float32))
+    command = [sys.executable, "-c", "from lapmodes.cli.main import main; main()", "fit", "slow.npy", "-k", "20"]
+    process = subprocess.Popen(command, cwd=here, stderr=subprocess.PIPE, text=True)
+    while "Columns are used" not in process.stderr.readline():
+        assert process.poll() is None
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in errors
+    assert os.listdir(here) == ["slow.npy"]

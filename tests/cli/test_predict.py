@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+
+from lapmodes.files import formats, read
+from lapmodes.files.prepared import PreparedModel
+
+COMMAND = [sys.executable, "-c", "from lapmodes.cli.main import main; main()"]
+
+
+def parquet_rows(file, n, seed=0, n_columns=3):
+    """Rows around 0 and around 9, written in groups so that memory stays small."""
+    rng = np.random.default_rng(seed)
+    writer = None
+    for start in range(0, n, 250_000):
+        rows = min(250_000, n - start)
+        X = rng.normal(size=(rows, n_columns)).astype(np.float32) + 9 * rng.integers(0, 2, (rows, 1))
+        table = pa.table({f"x{i}": X[:, i].astype(np.float32) for i in range(n_columns)})
+        writer = writer or pa.parquet.ParquetWriter(file, table.schema)
+        writer.write_table(table)
+    writer.close()
+
+
+@pytest.fixture
+def fitted(here, lapmodes):
+    parquet_rows(here / "train.parquet", 300)
+    assert lapmodes("fit", "train.parquet", "-k", 2, "--no-report", "-o", "model").exit_code == 0
+    return here / "model"
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".feather", ".csv"])
+def test_pieces_give_what_the_whole_gives(fitted, here, lapmodes, monkeypatch, suffix):
+    parquet_rows(here / "new.parquet", 5000, seed=1)
+    file = here / f"new{suffix}"
+    whole = pa.parquet.read_table(here / "new.parquet")
+    if suffix == ".csv":
+        pa.csv.write_csv(whole, file)
+    elif suffix == ".feather":
+        pa.feather.write_feather(whole, file, chunksize=700)
+    pieces = []
+    mapped = PreparedModel.predict_proba
+    monkeypatch.setattr(formats.batches, "__defaults__", ((), 600))
+    monkeypatch.setattr(
+        PreparedModel, "predict_proba", lambda self, table, **k: pieces.append(table.n_rows) or mapped(self, table, **k)
+    )
+    result = lapmodes("predict", fitted, file, "--soft", "--keep", "x1")
+    assert result.exit_code == 0, result.output
+    assert len(pieces) > 4 and sum(pieces) == 5000
+    out = read(here / f"new.clusters{suffix}").columns
+    assert out.column_names == ["x1", "cluster", "cluster_0", "cluster_1"]
+    prepared = PreparedModel.load(fitted / "model.npz")
+    Z = mapped(prepared, read(file))
+    np.testing.assert_array_equal(out["cluster"], Z.argmax(axis=1))
+    np.testing.assert_allclose(out["cluster_1"], Z[:, 1], atol=1e-6)
+
+
+def test_a_gap_in_a_later_piece_is_named_and_nothing_stays(fitted, here, lapmodes, monkeypatch):
+    monkeypatch.setattr(formats.batches, "__defaults__", ((), 100))
+    values = np.ones(350)
+    column = pa.array(values, mask=np.arange(350) == 303)
+    pa.parquet.write_table(pa.table({"x0": values, "x1": column, "x2": values}), here / "gap.parquet")
+    before = sorted(os.listdir(here))
+    result = lapmodes("predict", fitted, "gap.parquet")
+    assert result.exit_code == 3
+    assert "row 304 (x1)" in result.stderr
+    assert sorted(os.listdir(here)) == before
+
+
+def kill_at_random(here, n_rows, times):
+    """Kill a prediction at random moments; returns how many had finished by then."""
+    parquet_rows(here / "big.parquet", n_rows, seed=2)
+    command = [*COMMAND, "predict", "model", "big.parquet", "-o", "out.parquet", "-q"]
+    began = time.perf_counter()
+    subprocess.run(command, cwd=here, check=True)
+    seconds, whole = time.perf_counter() - began, (here / "out.parquet").read_bytes()
+    finished, moments = 0, random.Random(0)
+    for _ in range(times):
+        (here / "out.parquet").unlink(missing_ok=True)
+        process = subprocess.Popen(command, cwd=here)
+        time.sleep(moments.uniform(0.3, 1.1) * seconds)
+        process.kill()
+        process.wait()
+        if (here / "out.parquet").exists():
+            assert (here / "out.parquet").read_bytes() == whole
+            finished += 1
+    (here / "out.parquet").unlink(missing_ok=True)
+    subprocess.run(command, cwd=here, check=True)
+    assert (here / "out.parquet").read_bytes() == whole
+    assert not [name for name in os.listdir(here) if name.endswith(".partial")]
+    return finished
+
+
+@pytest.mark.slow
+def test_a_killed_run_leaves_no_output_or_a_whole_one(fitted, here):
+    assert kill_at_random(here, 1_000_000, 20) < 20
+
+
+@pytest.mark.slow
+def test_five_million_rows_need_little_memory(fitted, here):
+    parquet_rows(here / "huge.parquet", 5_000_000, seed=3)
+    code = (
+        "import resource, sys; from lapmodes.cli.app import app\n"
+        "app(sys.argv[1:], standalone_mode=False)\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)"
+    )
+    words = ["predict", "model", "huge.parquet", "--soft", "-q"]
+    done = subprocess.run([sys.executable, "-c", code, *words], cwd=here, capture_output=True, text=True, check=True)
+    assert float(done.stdout) < 2
+    assert pa.parquet.ParquetFile(here / "huge.clusters.parquet").metadata.num_rows == 5_000_000
