@@ -2,14 +2,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
+from reference import random_affinity
 
 from lapmodes.graph.laplacian import build_graph
-
-
-def random_affinity(rng, n, density=0.4):
-    W = np.triu(rng.random((n, n)) * (rng.random((n, n)) < density), 1)
-    return sp.csr_array(W + W.T)
 
 
 @pytest.fixture

@@ -53,3 +53,8 @@ def errors(y, labels):
     np.add.at(table, (y, labels), 1)
     rows, columns = linear_sum_assignment(-table)
     return len(y) - table[rows, columns].sum()
+
+
+def random_affinity(rng, n, density=0.4):
+    W = np.triu(rng.random((n, n)) * (rng.random((n, n)) < density), 1)
+    return sp.csr_array(W + W.T)

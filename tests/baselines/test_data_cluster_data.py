@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import random_affinity
+from reference import random_affinity
 
 from lapmodes.baselines import DataClusterData
 from lapmodes.baselines.data_cluster_data import gradients, half_edges, relaxed_step, soften, walk

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import random_affinity
+from reference import random_affinity
 
 from lapmodes.baselines import GraphNMF
 from lapmodes.baselines.graph_nmf import Factors, factorize, random_start, update_coefficients

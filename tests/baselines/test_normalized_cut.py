@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import random_affinity
+from reference import random_affinity
 
 from lapmodes.baselines import NormalizedCut
 from lapmodes.baselines.normalized_cut import (

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
-from conftest import random_affinity
+from reference import random_affinity
 from scipy.sparse.csgraph import laplacian
 
 from lapmodes.graph.laplacian import build_graph, empty_graph

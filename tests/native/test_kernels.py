@@ -3,8 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import random_affinity
-from reference import kernel, project
+from reference import kernel, project, random_affinity
 
 from lapmodes import _native
 from lapmodes.graph.laplacian import build_graph

@@ -3,10 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import random_affinity
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from reference import best_assignments, energy
+from reference import best_assignments, energy, random_affinity
 
 from lapmodes.graph.laplacian import build_graph, empty_graph
 from lapmodes.solve.assignments import solve_assignments
