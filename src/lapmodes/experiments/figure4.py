@@ -39,15 +39,16 @@ SHOWN_SIGMA = 0.2
 """The sigma whose segmentations the paper shows."""
 COLORS = dict(zip(NAMES, PALETTE, strict=False))
 STYLES = dict(zip(NAMES, ("-", "-", "--"), strict=True))
-STORY = """A grey image shows a bright blob in front of a textured background; both have intensity gradients, so that \
-where the background is bright, many edges of the pixel graph join it to the blob. Pixels are clustered into five \
-segments by their place and intensity. The segment that overlaps most with the blob stands for it, and the pixels on \
-the wrong side are counted. σ is the width of the edges' heat kernel and the bandwidth of Laplacian K-modes; λ = 0.1.
+STORY = """A grey image shows a bright blob in front of a textured background; both have intensity gradients, so \
+that where the background is bright, many edges of the pixel graph join it to the blob. Pixels are clustered into \
+five segments by their place and intensity. The segment that overlaps most with the blob stands for it, and the \
+pixels on the wrong side are counted. σ is the width of the edges' heat kernel and the bandwidth of Laplacian \
+K-modes; λ = 0.1.
 
 The paper's image is not public. Ours are the first random ones of lapmodes.datasets.make_occluder with its default \
-settings; none was left out. Normalised cut gets exact eigenvectors and ten \
-first rotations, and is run with and without the regularisation of its authors' release. A range is counted in \
-steps of σ; normalised cut's is that of the better of its two variants at each σ, chosen with the truth at hand."""
+settings; none was left out. Normalised cut gets exact eigenvectors and ten first rotations, and is run with and \
+without the regularisation of its authors' release. A range is counted in steps of σ; normalised cut's is that of \
+the better of its two variants at each σ, chosen with the truth at hand."""
 
 
 @dataclass(frozen=True)
