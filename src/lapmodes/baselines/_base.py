@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from .._threads import effective_threads
-from .._validation import _is_int, _is_real, check_graph, parameter_error
+from .._validation import check_graph, is_int, is_real, parameter_error
 from ..graph.affinity import make_affinity, symmetric_weights
 from ..graph.neighbors import NeighborIndex
 
@@ -68,12 +68,12 @@ class Baseline(ClusterMixin, BaseEstimator):
 
     def _need_counts(self, *names: str) -> None:
         for name in names:
-            self._need(_is_int(getattr(self, name), 1), name, "an int of at least 1")
+            self._need(is_int(getattr(self, name), 1), name, "an int of at least 1")
 
     def _need_reals(self, *names: str) -> None:
         for name in names:
             value = getattr(self, name)
-            self._need(_is_real(value, 0) and np.isfinite(value), name, "a finite float of at least 0")
+            self._need(is_real(value, 0) and np.isfinite(value), name, "a finite float of at least 0")
 
     def _warn_unless(self, converged: bool, max_iter: int) -> None:
         if not converged:
