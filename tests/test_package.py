@@ -30,6 +30,9 @@ FORBIDDEN = {
     "_archives.py": ("_estimator", "files", "cli", "_persistence"),
     "files": ("cli", "report", "plotting", "demo", "solve", "graph", "experiments", "image"),
     "report": ("cli", "demo", "solve", "graph", "experiments", "files"),
+    "image.py": ("demo", "experiments", "cli", "baselines"),
+    "experiments": ("demo", "cli", "_fit", "_problem"),
+    "demo.py": ("cli", "graph", "solve"),
 }
 
 

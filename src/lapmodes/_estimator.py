@@ -70,9 +70,10 @@ class LaplacianKModes(
     affinity : str or callable, default='auto'
         Weights of the neighbour graph: 'binary', 'heat' (of width `bandwidth` where that is one finite number
         for the whole fit, else the median length of an edge),
-        'adaptive' (self-tuning), 'entropic' (perplexity `n_neighbors`), 'precomputed' (a sparse matrix passed
-        as ``fit(X, graph=W)``) or a callable from distances to weights. 'auto' is the given graph if there is
-        one, else 'adaptive'.
+        'adaptive' (self-tuning), 'entropic' (perplexity `n_neighbors`), 'anchor' (points that share anchors are
+        linked; for other numbers of anchors pass :func:`~lapmodes.graph.anchors.anchor_graph` as the graph),
+        'precomputed' (a sparse matrix passed as ``fit(X, graph=W)``) or a callable from distances to weights.
+        'auto' is the given graph if there is one, else 'adaptive'.
     n_neighbors : int, default=10
         Neighbours of each point in the graph.
     metric : {'euclidean', 'cosine'}, default='euclidean'

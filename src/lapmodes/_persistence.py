@@ -19,6 +19,7 @@ from ._predict import Trained
 from ._records import Array, PathPoint, Solution
 from ._threads import effective_threads
 from .graph.affinity import Affinity
+from .graph.anchors import Anchors
 from .graph.neighbors import NeighborIndex
 
 FORMAT = 1
@@ -64,6 +65,9 @@ def _arrays(model: Any) -> dict[str, Array]:
         "kept": trained.kept,
         "affinity_scale": trained.affinity and trained.affinity.scale,
     }
+    if trained.affinity and (anchors := trained.affinity.anchors):
+        arrays.update(anchor_places=anchors.places, anchor_mass=anchors.mass, **_pack("anchor_half", anchors.half))
+        arrays["anchor_nearest"] = np.asarray(anchors.n_nearest)
     if hasattr(model, "feature_names_in_"):
         optional["feature_names_in_"] = np.asarray(model.feature_names_in_, dtype=str)
     return arrays | {name: array for name, array in optional.items() if array is not None}
@@ -147,6 +151,13 @@ def _restore(model: Any, header: dict[str, Any], data: dict[str, Array]) -> None
         raise ValueError("the arrays do not fit together")
 
 
+def _anchors(data: dict[str, Array]) -> Anchors | None:
+    if "anchor_places" not in data:
+        return None
+    half = _unpack("anchor_half", data)
+    return Anchors(data["anchor_places"], data["anchor_mass"], half, int(data["anchor_nearest"]))
+
+
 def _trained(model: Any, header: dict[str, Any], data: dict[str, Array]) -> Trained:
     X, kept, rule = _unpack("X", data), data.get("kept"), header["affinity"]
     per_point = isinstance(model.bandwidth_, np.ndarray)
@@ -159,7 +170,7 @@ def _trained(model: Any, header: dict[str, Any], data: dict[str, Array]) -> Trai
         bandwidth=model.bandwidth_[kept] if per_point and kept is not None else model.bandwidth_,
         sample_weight=data.get("sample_weight"),
         degrees=data.get("degrees"),
-        affinity=rule and Affinity(**rule, scale=data.get("affinity_scale")),
+        affinity=rule and Affinity(**rule, scale=data.get("affinity_scale"), anchors=_anchors(data)),
         n_neighbors=header["n_neighbors"],
         metric=header["metric"],
         kept=kept,

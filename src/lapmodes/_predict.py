@@ -73,11 +73,19 @@ def _map_chunk(trained: Trained, X: Any, cross: Any, threads: int) -> Array:
     sigma = _widths(trained, neighbors, threads)
     B = minus_d2 if is_infinite(sigma) else kernel_values(points, trained.C, sigma)
     if cross is None and trained.affinity is not None and trained.lam > 0:
-        assert neighbors is not None
-        cross = directed_weights(trained.affinity, neighbors, trained.X.shape[0])
+        cross = _weights_to_training(trained, X, neighbors)
     if cross is not None and trained.sample_weight is not None:
         cross = csr_array(cross.multiply(np.sqrt(trained.sample_weight)[None, :]))
     return map_points(cross, trained.Z, B, -minus_d2, trained.lam, trained.degrees, threads)
+
+
+def _weights_to_training(trained: Trained, X: Any, neighbors: Neighbors | None) -> Any:
+    """Affinities by the rule of the training graph."""
+    assert trained.affinity is not None
+    if trained.affinity.anchors is not None:
+        return trained.affinity.anchors.to_training(X)
+    assert neighbors is not None
+    return directed_weights(trained.affinity, neighbors, trained.X.shape[0])
 
 
 def kernel_at_modes(trained: Trained, X: Any, threads: int) -> Array:
@@ -115,10 +123,11 @@ def _neighbors_of(trained: Trained, X: Any) -> Neighbors | None:
     """Training neighbours of new points, as many as affinity and bandwidth ask for."""
     kind = trained.affinity.kind if trained.affinity is not None and trained.lam > 0 else None
     adaptive = np.ndim(trained.bandwidth) == 1
-    if kind is None and not adaptive:
+    reach = search_reach(trained.n_neighbors, kind, "adaptive" if adaptive else 1.0)
+    if reach == 0:
         return None
     assert trained.index is not None
-    return trained.index.query(X, search_reach(trained.n_neighbors, kind, "adaptive" if adaptive else 1.0))
+    return trained.index.query(X, reach)
 
 
 def _cross_graph(trained: Trained, X: Any, graph: Any) -> Any:

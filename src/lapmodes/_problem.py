@@ -21,6 +21,7 @@ from .graph.affinity import (
     neighbors_needed,
     symmetric_weights,
 )
+from .graph.anchors import usual_anchors
 from .graph.bandwidth import LOCAL_NEIGHBOR, edge_scale, entropic_bandwidth, mean_scale
 from .graph.laplacian import build_graph, empty_graph
 from .graph.neighbors import NeighborIndex
@@ -97,6 +98,10 @@ def _pose(estimator: Any, X: Any, kind: Any, W: Any, weight: Array | None, progr
     affinity, built = None, empty_graph(points.n, points.dtype)
     if kind == "precomputed":
         built = build_graph(W, estimator.laplacian, weight)
+    elif kind == "anchor":
+        anchors = usual_anchors(X, estimator.random_state)
+        affinity = Affinity(kind, estimator.n_neighbors, anchors=anchors)
+        built = build_graph(anchors.between_training(), estimator.laplacian, weight)
     elif kind is not None:
         assert neighbors is not None
         width = _heat_width(estimator, bandwidth, neighbors)

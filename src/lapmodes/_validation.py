@@ -29,7 +29,7 @@ def check_parameters(estimator: Any) -> None:
         if not ok:
             raise parameter_error(owner, name, expected, getattr(estimator, name))
 
-    need(_is_int(estimator.n_clusters, 1), "n_clusters", "an int of at least 1")
+    need(is_int(estimator.n_clusters, 1), "n_clusters", "an int of at least 1")
     need(is_lam(estimator.lam), "lam", "a float of at least 0 or 'auto'")
     need(is_bandwidth(estimator.bandwidth), "bandwidth", "a float above 0, numpy.inf, 'auto' or 'adaptive'")
     need(
@@ -38,7 +38,7 @@ def check_parameters(estimator: Any) -> None:
         "affinity",
         f"a callable or one of {', '.join(map(repr, ('auto', *KINDS, 'precomputed')))}; a graph goes to fit(graph=W)",
     )
-    need(_is_int(estimator.n_neighbors, 1), "n_neighbors", "an int of at least 1")
+    need(is_int(estimator.n_neighbors, 1), "n_neighbors", "an int of at least 1")
     need(estimator.metric in ("euclidean", "cosine"), "metric", "'euclidean' or 'cosine'")
     need(estimator.laplacian in ("unnormalized", "normalized"), "laplacian", "'unnormalized' or 'normalized'")
     need(
@@ -46,11 +46,11 @@ def check_parameters(estimator: Any) -> None:
         "init",
         f"one of {', '.join(map(repr, INITS))}, an array of modes or a tuple (modes, assignments)",
     )
-    need(_is_int(estimator.n_init, 1), "n_init", "an int of at least 1")
-    need(_is_int(estimator.max_iter, 1), "max_iter", "an int of at least 1")
-    need(_is_real(estimator.tol, 0) and np.isfinite(estimator.tol), "tol", "a finite float of at least 0")
+    need(is_int(estimator.n_init, 1), "n_init", "an int of at least 1")
+    need(is_int(estimator.max_iter, 1), "max_iter", "an int of at least 1")
+    need(is_real(estimator.tol, 0) and np.isfinite(estimator.tol), "tol", "a finite float of at least 0")
     need(
-        estimator.n_jobs is None or (_is_int(estimator.n_jobs, None) and estimator.n_jobs != 0),
+        estimator.n_jobs is None or (is_int(estimator.n_jobs, None) and estimator.n_jobs != 0),
         "n_jobs",
         "None or an int other than 0",
     )
@@ -61,7 +61,7 @@ def check_parameters(estimator: Any) -> None:
 def check_path(estimator: Any) -> None:
     """None, a number of steps, or pairs (lam, bandwidth); a name may only stand for the estimator's own."""
     owner, path = type(estimator).__name__, estimator.path
-    if path is None or _is_int(path, 2):
+    if path is None or is_int(path, 2):
         return
     expected = "None, an int of at least 2, or a non-empty list of pairs (lam, bandwidth) of numbers"
     if not isinstance(path, (list, tuple, np.ndarray)) or len(path) == 0:
@@ -80,23 +80,25 @@ def check_path(estimator: Any) -> None:
 
 def is_lam(value: Any) -> bool:
     """Whether this is a smoothness the estimators take."""
-    return _is_auto(value) or (_is_real(value, 0) and np.isfinite(value))
+    return _is_auto(value) or (is_real(value, 0) and np.isfinite(value))
 
 
 def is_bandwidth(value: Any) -> bool:
     """Whether this is a bandwidth the estimators take."""
-    return (isinstance(value, str) and value in ("auto", "adaptive")) or (_is_real(value, 0) and value > 0)
+    return (isinstance(value, str) and value in ("auto", "adaptive")) or (is_real(value, 0) and value > 0)
 
 
 def _is_auto(value: Any) -> bool:
     return isinstance(value, str) and value == "auto"
 
 
-def _is_int(value: Any, low: int | None) -> bool:
+def is_int(value: Any, low: int | None) -> bool:
+    """Whether this is an integer (not a bool) of at least `low`."""
     return isinstance(value, Integral) and not isinstance(value, bool) and (low is None or int(value) >= low)
 
 
-def _is_real(value: Any, low: float) -> bool:
+def is_real(value: Any, low: float) -> bool:
+    """Whether this is a real number (not a bool) of at least `low`; infinity is one."""
     return isinstance(value, Real) and not isinstance(value, bool) and float(value) >= low
 
 

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
+from lapmodes import LaplacianKModes
 from lapmodes.baselines import (
     DataClusterData,
     GaussianMeanShift,
@@ -133,3 +134,23 @@ def test_other_bad_parameters_are_refused(cls, parameter, value):
 @pytest.mark.parametrize("cls", CLASSES)
 def test_one_cluster_is_allowed(cls, positive_blobs):
     assert not made(cls, 1).fit(positive_blobs[0]).labels_.any()
+
+
+@pytest.mark.parametrize("affinity", ["heat", "adaptive", "entropic", "anchor", lambda d: 1 / (1 + d)])
+@pytest.mark.parametrize("cls", ON_GRAPHS)
+def test_any_affinity_will_do(cls, affinity, positive_blobs):
+    X, y = positive_blobs
+    assert adjusted_rand_score(y, made(cls, 3, affinity=affinity).fit_predict(X)) > 0.9
+
+
+@pytest.mark.parametrize("cls", ON_GRAPHS)
+def test_affinity_is_that_of_the_estimator(cls, positive_blobs):
+    X, _ = positive_blobs
+    W = LaplacianKModes(3, affinity="adaptive", n_neighbors=5, random_state=0).fit(X).graph_
+    assert made(cls, 3, affinity="adaptive").fit(X).objective_ == pytest.approx(made(cls, 3).fit(X, graph=W).objective_)
+
+
+@pytest.mark.parametrize("cls", ON_GRAPHS)
+def test_unknown_affinity_is_named(cls, blobs):
+    with pytest.raises(ValueError, match=r"'affinity' parameter of .* must be a callable or one of 'binary'"):
+        made(cls, 3, affinity="precomputed").fit(blobs[0])

@@ -6,9 +6,9 @@ import scipy.sparse as sp
 from scipy.optimize import minimize
 from sklearn.metrics import adjusted_rand_score
 
-from lapmodes import LaplacianKModes
+from lapmodes import LaplacianKModes, load
 from lapmodes.baselines import NormalizedCut
-from lapmodes.graph.anchors import anchor_graph, anchor_weights
+from lapmodes.graph.anchors import anchor_graph, anchor_weights, find_anchors, usual_anchors
 
 
 @pytest.fixture
@@ -60,3 +60,37 @@ def test_it_serves_as_a_graph(blobs, model):
 def test_bad_numbers_are_refused(points, n_anchors, n_nearest, name):
     with pytest.raises(ValueError, match=f"The '{name}' parameter of anchor_graph must be"):
         anchor_graph(points, n_anchors, n_nearest)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_training_points_as_new_points_get_the_training_affinity(points, dtype):
+    X = points.astype(dtype)
+    anchors = find_anchors(X, 20, 3, 0)
+    W = anchors.between_training()
+    assert W.dtype == dtype
+    np.testing.assert_allclose(anchors.to_training(X).toarray(), W.toarray(), atol=1e-6)
+
+
+@pytest.mark.parametrize("n", [2, 5, 40, 400])
+def test_usual_anchors_link_points_of_any_number(n):
+    W = usual_anchors(np.random.default_rng(n).normal(size=(n, 2)), 0).between_training()
+    assert W.nnz > n  # more than the diagonal
+    np.testing.assert_allclose(np.asarray(W.sum(axis=1)).ravel(), 1)
+
+
+def test_anchor_affinity_fits_maps_and_is_saved(blobs, tmp_path):
+    X, y = blobs
+    model = LaplacianKModes(3, affinity="anchor", lam=0.5, bandwidth=0.8, random_state=0).fit(X)
+    assert adjusted_rand_score(y, model.labels_) > 0.95
+    np.testing.assert_allclose(model.graph_.toarray(), model.graph_.toarray().T)
+    new = X + 0.01
+    expected = model.predict_proba(new)
+    assert (expected.argmax(axis=1) == model.labels_).mean() > 0.95
+    model.save(tmp_path / "model.npz")
+    np.testing.assert_array_equal(load(tmp_path / "model.npz").predict_proba(new), expected)
+
+
+def test_anchor_affinity_is_drawn_from_the_random_state(blobs):
+    fits = [LaplacianKModes(3, affinity="anchor", random_state=seed).fit(blobs[0]).graph_ for seed in (0, 0, 1)]
+    assert (fits[0] != fits[1]).nnz == 0
+    assert (fits[0] != fits[2]).nnz > 0

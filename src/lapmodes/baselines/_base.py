@@ -12,8 +12,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from .._threads import effective_threads
-from .._validation import _is_int, _is_real, check_graph, parameter_error
-from ..graph.affinity import make_affinity, symmetric_weights
+from .._validation import check_graph, is_int, is_real, parameter_error
+from ..graph.affinity import KINDS, make_affinity, neighbors_needed, symmetric_weights
+from ..graph.anchors import usual_anchors
+from ..graph.bandwidth import edge_scale
 from ..graph.neighbors import NeighborIndex
 
 
@@ -22,6 +24,7 @@ class Baseline(ClusterMixin, BaseEstimator):
 
     n_clusters: Any
     random_state: Any
+    affinity: Any
     _takes_sparse = True
 
     def fit(self, X: Any, y: Any = None, *, graph: Any = None) -> Self:
@@ -33,8 +36,8 @@ class Baseline(ClusterMixin, BaseEstimator):
             The points.
         y : ignored
         graph : sparse matrix of shape (n_samples, n_samples), optional
-            A symmetric non-negative affinity for the algorithms that work on a graph, in place of the binary
-            nearest-neighbour graph they build themselves; ignored by the others.
+            A symmetric non-negative affinity for the algorithms that work on a graph, in place of the one they
+            build themselves; ignored by the others.
 
         Returns
         -------
@@ -68,12 +71,19 @@ class Baseline(ClusterMixin, BaseEstimator):
 
     def _need_counts(self, *names: str) -> None:
         for name in names:
-            self._need(_is_int(getattr(self, name), 1), name, "an int of at least 1")
+            self._need(is_int(getattr(self, name), 1), name, "an int of at least 1")
 
     def _need_reals(self, *names: str) -> None:
         for name in names:
             value = getattr(self, name)
-            self._need(_is_real(value, 0) and np.isfinite(value), name, "a finite float of at least 0")
+            self._need(is_real(value, 0) and np.isfinite(value), name, "a finite float of at least 0")
+
+    def _need_affinity(self) -> None:
+        kind = self.affinity
+        known = callable(kind) or (isinstance(kind, str) and kind in KINDS)
+        self._need(
+            known, "affinity", f"a callable or one of {', '.join(map(repr, KINDS))}; a graph goes to fit(graph=W)"
+        )
 
     def _warn_unless(self, converged: bool, max_iter: int) -> None:
         if not converged:
@@ -89,10 +99,14 @@ class Baseline(ClusterMixin, BaseEstimator):
         return tags
 
 
-def affinity_of(X: Any, graph: Any, n_neighbors: int) -> Any:
-    """The given affinity, checked, or the binary graph that links each point with its nearest neighbours."""
+def affinity_of(model: Any, X: Any, graph: Any, rng: np.random.RandomState) -> Any:
+    """The given affinity, checked, or the graph that the model's `affinity` and `n_neighbors` ask for."""
     if graph is not None:
         return check_graph(graph, X.shape[0], np.float64)
-    reach = min(n_neighbors, X.shape[0] - 1)
+    if model.affinity == "anchor":
+        return usual_anchors(X, rng).between_training().astype(np.float64)
+    reach = min(neighbors_needed(model.affinity, model.n_neighbors), X.shape[0] - 1)
     neighbors = NeighborIndex(X, effective_threads(None)).query_self(reach)
-    return symmetric_weights(make_affinity("binary", reach, neighbors, 1.0), neighbors).astype(np.float64)
+    width = edge_scale(neighbors.first(model.n_neighbors))
+    affinity = make_affinity(model.affinity, model.n_neighbors, neighbors, width)
+    return symmetric_weights(affinity, neighbors).astype(np.float64)

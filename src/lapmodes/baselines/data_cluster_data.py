@@ -37,8 +37,11 @@ class DataClusterData(Baseline):
         Number of clusters.
     alpha : float, default=1.0
         Dirichlet prior of the assignments: the objective gains ``(1 - alpha) * sum log W``. 1 is no prior.
+    affinity : {'binary', 'heat', 'adaptive', 'entropic', 'anchor'} or callable, default='binary'
+        How the graph is weighed where no `graph` is given, as in :class:`~lapmodes.LaplacianKModes`; the width of
+        'heat' is the median distance between neighbours.
     n_neighbors : int, default=5
-        Neighbours of each point in the binary graph, where no `graph` is given. The paper's comparison lets
+        Neighbours of each point in that graph; not for 'anchor'. The paper's comparison lets
         it choose among 5, 10, 20 and 30.
     init : str or tuple of str, default=('ncut', 'k-means', 'random')
         Starts to run to the end: normalised cut of the graph, K-means of the points, random labels. The result
@@ -82,6 +85,7 @@ class DataClusterData(Baseline):
         n_clusters: int = 8,
         *,
         alpha: float = 1.0,
+        affinity: Any = "binary",
         n_neighbors: int = 5,
         init: str | tuple[str, ...] = STARTS,
         n_init: int = 1,
@@ -91,6 +95,7 @@ class DataClusterData(Baseline):
     ) -> None:
         self.n_clusters = n_clusters
         self.alpha = alpha
+        self.affinity = affinity
         self.n_neighbors = n_neighbors
         self.init = init
         self.n_init = n_init
@@ -100,6 +105,7 @@ class DataClusterData(Baseline):
 
     def _check(self) -> None:
         self._need_counts("n_clusters", "n_neighbors", "n_init", "max_iter")
+        self._need_affinity()
         self._need_reals("alpha", "tol")
         self._need(self.alpha >= 1, "alpha", "a float of at least 1")
         kinds = _as_tuple(self.init)
@@ -110,7 +116,7 @@ class DataClusterData(Baseline):
         )
 
     def _cluster(self, X: Any, graph: Any, rng: np.random.RandomState) -> None:
-        built = build_graph(affinity_of(X, graph, self.n_neighbors))
+        built = build_graph(affinity_of(self, X, graph, rng))
         if built.affinity.nnz == 0:
             raise ValueError("'graph' must have at least one edge between different points. Got none.")
         starts = starting_labels(X, built, self.n_clusters, _as_tuple(self.init) * self.n_init, rng)

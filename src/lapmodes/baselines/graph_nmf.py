@@ -30,8 +30,11 @@ class GraphNMF(Baseline):
         Number of clusters, and of columns of U and V.
     lam : float, default=100
         Weight of the graph term; 0 is plain NMF.
+    affinity : {'binary', 'heat', 'adaptive', 'entropic', 'anchor'} or callable, default='binary'
+        How the graph is weighed where no `graph` is given, as in :class:`~lapmodes.LaplacianKModes`; the width of
+        'heat' is the median distance between neighbours.
     n_neighbors : int, default=5
-        Neighbours of each point in the binary graph, where no `graph` is given.
+        Neighbours of each point in that graph; not for 'anchor'.
     n_init : int, default=10
         Number of random starts; each is tried for 30 iterations and the best is run to its end.
     n_kmeans : int, default=20
@@ -76,6 +79,7 @@ class GraphNMF(Baseline):
         n_clusters: int = 8,
         *,
         lam: float = 100.0,
+        affinity: Any = "binary",
         n_neighbors: int = 5,
         n_init: int = 10,
         n_kmeans: int = 20,
@@ -85,6 +89,7 @@ class GraphNMF(Baseline):
     ) -> None:
         self.n_clusters = n_clusters
         self.lam = lam
+        self.affinity = affinity
         self.n_neighbors = n_neighbors
         self.n_init = n_init
         self.n_kmeans = n_kmeans
@@ -94,12 +99,13 @@ class GraphNMF(Baseline):
 
     def _check(self) -> None:
         self._need_counts("n_clusters", "n_neighbors", "n_init", "n_kmeans", "max_iter")
+        self._need_affinity()
         self._need_reals("lam", "tol")
 
     def _cluster(self, X: Any, graph: Any, rng: np.random.RandomState) -> None:
         if (X.data if issparse(X) else X).min(initial=0) < 0:
             raise ValueError("Negative values in data passed to GraphNMF (input X). Shift or clip them.")
-        built = build_graph(affinity_of(X, graph, self.n_neighbors))
+        built = build_graph(affinity_of(self, X, graph, rng))
         trials = [
             factorize(X, built, self.lam, random_start(X, self.n_clusters, rng), TRIAL_ITERATIONS, self.tol)
             for _ in range(self.n_init)

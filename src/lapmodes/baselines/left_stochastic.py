@@ -34,8 +34,11 @@ class LeftStochastic(Baseline):
     normalize : bool, default=True
         Decompose ``D^-1/2 S D^-1/2`` with D the row sums of S, which keeps hubs of a neighbour graph from
         dominating. False decomposes the similarities as they are, as in [1]_.
+    affinity : {'binary', 'heat', 'adaptive', 'entropic', 'anchor'} or callable, default='binary'
+        How the graph is weighed where no `graph` is given, as in :class:`~lapmodes.LaplacianKModes`; the width of
+        'heat' is the median distance between neighbours.
     n_neighbors : int, default=5
-        Neighbours of each point in the binary graph, where no `graph` is given. In a given `graph` the
+        Neighbours of each point in that graph; not for 'anchor'. In a given `graph` the
         diagonal counts too.
     n_init : int, default=10
         Number of random first rotations; the decomposition with the lowest objective is kept.
@@ -80,6 +83,7 @@ class LeftStochastic(Baseline):
         n_clusters: int = 8,
         *,
         normalize: bool = True,
+        affinity: Any = "binary",
         n_neighbors: int = 5,
         n_init: int = 10,
         max_iter: int = 1000,
@@ -88,6 +92,7 @@ class LeftStochastic(Baseline):
     ) -> None:
         self.n_clusters = n_clusters
         self.normalize = normalize
+        self.affinity = affinity
         self.n_neighbors = n_neighbors
         self.n_init = n_init
         self.max_iter = max_iter
@@ -96,11 +101,12 @@ class LeftStochastic(Baseline):
 
     def _check(self) -> None:
         self._need_counts("n_clusters", "n_neighbors", "n_init", "max_iter")
+        self._need_affinity()
         self._need_reals("tol")
         self._need(isinstance(self.normalize, (bool, np.bool_)), "normalize", "True or False")
 
     def _cluster(self, X: Any, graph: Any, rng: np.random.RandomState) -> None:
-        S = affinity_of(X, graph, self.n_neighbors)
+        S = affinity_of(self, X, graph, rng)
         S = normalized(S) if self.normalize else S
         flat = flatten(leading_rows(S, self.n_clusters, rng))
         runs = (rotate(flat, first_corners(flat, rng), self.max_iter, self.tol) for _ in range(self.n_init))

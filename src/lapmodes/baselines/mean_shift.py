@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import connected_components
 
 from .._records import Array
 from .._threads import effective_threads
-from .._validation import _is_int, _is_real
+from .._validation import is_int, is_real
 from .._warnings import DegenerateWarning
 from ..graph.bandwidth import LOCAL_NEIGHBOR, mean_scale
 from ..graph.neighbors import NeighborIndex
@@ -92,10 +92,10 @@ class GaussianMeanShift(Baseline):
         self.random_state = random_state
 
     def _check(self) -> None:
-        self._need(self.n_clusters is None or _is_int(self.n_clusters, 1), "n_clusters", "None or an int of at least 1")
+        self._need(self.n_clusters is None or is_int(self.n_clusters, 1), "n_clusters", "None or an int of at least 1")
         width = self.bandwidth
         self._need(
-            width is None or (_is_real(width, 0) and 0 < width < np.inf), "bandwidth", "None or a finite float above 0"
+            width is None or (is_real(width, 0) and 0 < width < np.inf), "bandwidth", "None or a finite float above 0"
         )
         if self.n_clusters is not None and width is not None:
             raise ValueError(

@@ -28,8 +28,11 @@ class NormalizedCut(Baseline):
     ----------
     n_clusters : int, default=8
         Number of clusters.
+    affinity : {'binary', 'heat', 'adaptive', 'entropic', 'anchor'} or callable, default='binary'
+        How the graph is weighed where no `graph` is given, as in :class:`~lapmodes.LaplacianKModes`; the width of
+        'heat' is the median distance between neighbours.
     n_neighbors : int, default=5
-        Neighbours of each point in the binary graph, where no `graph` is given.
+        Neighbours of each point in that graph; not for 'anchor'.
     regularization : float, default=0.5
         Self-affinity added to each point, and twice that to its degree, in units of the mean edge weight: as in
         the authors' release. It keeps tiny components of the graph from taking an eigenvector each. 0 is none.
@@ -67,6 +70,7 @@ class NormalizedCut(Baseline):
         self,
         n_clusters: int = 8,
         *,
+        affinity: Any = "binary",
         n_neighbors: int = 5,
         regularization: float = REGULARIZATION,
         n_init: int = 10,
@@ -74,6 +78,7 @@ class NormalizedCut(Baseline):
         random_state: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
+        self.affinity = affinity
         self.n_neighbors = n_neighbors
         self.regularization = regularization
         self.n_init = n_init
@@ -82,10 +87,11 @@ class NormalizedCut(Baseline):
 
     def _check(self) -> None:
         self._need_counts("n_clusters", "n_neighbors", "n_init", "max_iter")
+        self._need_affinity()
         self._need_reals("regularization")
 
     def _cluster(self, X: Any, graph: Any, rng: np.random.RandomState) -> None:
-        built = build_graph(affinity_of(X, graph, self.n_neighbors))
+        built = build_graph(affinity_of(self, X, graph, rng))
         rows = unit_eigenvectors(built, self.n_clusters, rng, self.regularization)
         best = best_cut(built, rows, rng, n_init=self.n_init, max_iter=self.max_iter)
         self.labels_ = best.labels

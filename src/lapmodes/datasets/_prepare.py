@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._records import Array
-from .._validation import _is_int, parameter_error
+from .._validation import is_int, parameter_error
 
 
 def prepared(X: Any, unit_norm: bool, dtype: Any) -> Any:
@@ -27,7 +27,7 @@ def prepared(X: Any, unit_norm: bool, dtype: Any) -> Any:
 def sample_per_class(y: Array, per_class: int, random_state: Any) -> Array:
     """Rows of a random sample with equally many of each class, in their order."""
     smallest = int(np.unique(y, return_counts=True)[1].min())
-    if not _is_int(per_class, 1) or per_class > smallest:
+    if not is_int(per_class, 1) or per_class > smallest:
         raise parameter_error("the fetchers", "per_class", f"None or an int from 1 to {smallest}", per_class)
     rng = np.random.default_rng(random_state)
     chosen = [rng.choice(np.flatnonzero(y == label), per_class, replace=False) for label in np.unique(y)]

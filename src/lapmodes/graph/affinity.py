@@ -11,9 +11,10 @@ from scipy.sparse import csr_array
 
 from .. import _native
 from .._records import Array, Neighbors
+from .anchors import Anchors
 from .bandwidth import LOCAL_NEIGHBOR, entropic_bandwidth, local_scale
 
-KINDS = ("binary", "heat", "adaptive", "entropic")
+KINDS = ("binary", "heat", "adaptive", "entropic", "anchor")
 ENTROPIC_REACH = 3
 """Entropic affinities spread over this many times the perplexity, as in t-SNE."""
 
@@ -28,6 +29,8 @@ class Affinity:
     """Width of the heat kernel."""
     scale: Array | None = None
     """Local scale of each training point, for the adaptive kind."""
+    anchors: Anchors | None = None
+    """What ties points together in the anchor kind, which has no use for neighbours."""
 
     @property
     def reach(self) -> int:
@@ -54,6 +57,8 @@ class Affinity:
 
 def neighbors_needed(kind: Any, n_neighbors: int) -> int:
     """Neighbours to search for so that this affinity can be computed."""
+    if kind == "anchor":
+        return 0
     if kind == "entropic":
         return ENTROPIC_REACH * n_neighbors
     return max(n_neighbors, LOCAL_NEIGHBOR)

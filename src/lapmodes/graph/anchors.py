@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,9 +17,35 @@ from .._threads import effective_threads
 
 CHUNK_ROWS = 4096
 EMBEDDING_STEPS = 200
+N_NEAREST = 3
+"""Anchors that each point is tied to, unless another number is asked for."""
 
 
-def anchor_graph(X: Any, n_anchors: int, n_nearest: int = 3, random_state: Any = None) -> Any:
+@dataclass(frozen=True)
+class Anchors:
+    """Anchor points and what ties the training points to them: the rule behind an anchor graph, kept for new points."""
+
+    places: Array
+    """(n_anchors, n_features)."""
+    mass: Array
+    """Column sums of Z, the training points' weights; 1 where no point is tied to an anchor."""
+    half: Any
+    """H = Z diag(mass)^-1/2, CSR of shape (n_train, n_anchors); the affinity is H H'."""
+    n_nearest: int
+    """Anchors that each point is tied to."""
+
+    def between_training(self) -> Any:
+        """The affinity between the training points."""
+        return _product(self.half, self.half)
+
+    def to_training(self, X: Any) -> Any:
+        """The affinity from new points to the training points, (n_new, n_train)."""
+        Z = anchor_weights(X, self.places.astype(np.float64), self.n_nearest)
+        H = csr_array(Z @ diags_array(1 / np.sqrt(self.mass)))
+        return _product(H.astype(self.half.dtype), self.half)
+
+
+def anchor_graph(X: Any, n_anchors: int, n_nearest: int = N_NEAREST, random_state: Any = None) -> Any:
     """Affinity between points that share anchors, in time linear in the number of points.
 
     Each point is written as a convex combination of its nearest anchors (centroids of K-means), with the weights
@@ -56,13 +84,32 @@ def anchor_graph(X: Any, n_anchors: int, n_nearest: int = 3, random_state: Any =
     """
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
     _check_counts(X.shape[0], n_anchors, n_nearest)
-    anchors = MiniBatchKMeans(n_anchors, n_init=1, random_state=random_state).fit(X).cluster_centers_
-    Z = anchor_weights(X, anchors.astype(np.float64), n_nearest)
+    return find_anchors(X, n_anchors, n_nearest, random_state).between_training()
+
+
+def find_anchors(X: Any, n_anchors: int, n_nearest: int, random_state: Any) -> Anchors:
+    """Centroids of K-means as anchors, and the ties of the rows of X to them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # fewer distinct points than anchors is no harm
+        kmeans = MiniBatchKMeans(n_anchors, n_init=1, random_state=random_state).fit(X)
+    places = kmeans.cluster_centers_
+    Z = anchor_weights(X, places.astype(np.float64), n_nearest)
     mass = np.asarray(Z.sum(axis=0)).ravel()
-    H = Z @ diags_array(1 / np.sqrt(np.where(mass > 0, mass, 1)))
-    W = csr_array(H @ H.T)
+    mass = np.where(mass > 0, mass, 1.0)
+    return Anchors(places, mass, csr_array(Z @ diags_array(1 / np.sqrt(mass))).astype(X.dtype), n_nearest)
+
+
+def usual_anchors(X: Any, random_state: Any) -> Anchors:
+    """Anchors for affinity='anchor': one for every four points, and 10 sqrt(n) of them where those are fewer."""
+    n = X.shape[0]
+    n_anchors = max(1, min(n // 4, round(10 * n**0.5)))
+    return find_anchors(X, n_anchors, min(N_NEAREST, n_anchors), random_state)
+
+
+def _product(left: Any, right: Any) -> Any:
+    W = csr_array(left @ right.T)
     W.sort_indices()
-    return W.astype(X.dtype)
+    return W
 
 
 def anchor_weights(X: Any, anchors: Array, n_nearest: int) -> Any:

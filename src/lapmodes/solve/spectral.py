@@ -13,7 +13,7 @@ from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh, lobpcg, splu
 
 from .._records import Array, Graph
 
-DENSE_POINTS = 800
+DENSE_POINTS = 1000
 FACTOR_POINTS = 20_000
 LONG_HOPS = 12
 
