@@ -36,7 +36,7 @@ class Problem:
     @cached_property
     def graph(self) -> Any:
         """The binary graph of the five nearest neighbours."""
-        return affinity_of(self.X, None, N_NEIGHBORS)
+        return affinity_of(NormalizedCut(n_neighbors=N_NEIGHBORS), self.X, None, np.random.RandomState(0))
 
     @cached_property
     def kmeans(self) -> Any:
