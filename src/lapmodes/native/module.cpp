@@ -172,10 +172,9 @@ void bind(nb::module_& m) {
         require(static_cast<Index>(step.size()) == p.n, "step must have n entries");
         require(static_cast<Index>(stats.size()) == blocks_of(p.n) * kStatistics, "stats must be (blocks, 4)");
         threads = useful_threads(threads, (static_cast<Index>(indices.size()) + 8 * p.n) * p.k);
-        std::vector<T> scratch(static_cast<std::size_t>(threads) * 2 * p.k);
         nb::gil_scoped_release release;
         table<T>().sweep(p, Z.data(), Z_old.data(), WZ_old.data(), step.data(), static_cast<T>(momentum),
-                         scratch.data(), stats.data(), threads);
+                         stats.data(), threads);
     }, "indptr"_a.noconvert(), "indices"_a.noconvert(), "weights"_a.noconvert(), "diagonal"_a.noconvert(),
        "B"_a.noconvert(), "lam"_a, "Z"_a.noconvert(), "Z_old"_a.noconvert(), "WZ_old"_a.noconvert(),
        "step"_a.noconvert(), "momentum"_a, "stats"_a.noconvert(), "threads"_a);
