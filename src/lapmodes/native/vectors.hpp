@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 namespace lapmodes::LAPMODES_ISA {
@@ -16,13 +17,7 @@ inline constexpr int kVectorBytes = 32;
 inline constexpr int kVectorBytes = 16;
 #endif
 
-#if defined(__GNUC__) && defined(__has_builtin)
-#if __has_builtin(__builtin_shufflevector)
-#define LAPMODES_VECTORS
-#endif
-#endif
-
-#ifdef LAPMODES_VECTORS
+#if defined(__GNUC__)
 
 template <class T, int W>
 struct VecOf {
@@ -48,10 +43,26 @@ template <class T, int W>
 inline Vec<T, W> splat(T a) {
     return a - Vec<T, W>{};
 }
+#if defined(__clang__) || __GNUC__ >= 12
 template <int S, class V, int... I>
 inline V swapped(V a, std::integer_sequence<int, I...>) {
     return __builtin_shufflevector(a, a, (I ^ S)...);
 }
+template <int First, class V, int... I>
+inline auto part(V a, std::integer_sequence<int, I...>) {
+    return __builtin_shufflevector(a, a, (First + I)...);
+}
+#else
+template <int S, class V, int... I>
+inline V swapped(V a, std::integer_sequence<int, I...>) {
+    return __builtin_shuffle(a, decltype(a < a){(I ^ S)...});
+}
+template <int First, class V, int... I>
+inline auto part(V a, std::integer_sequence<int, I...>) {
+    using T = std::decay_t<decltype(a[0])>;
+    return Vec<T, sizeof...(I)>{a[First + I]...};
+}
+#endif
 // Folds all lanes by a function of two vectors; the order of the sums is fixed.
 template <class T, int W, int S = W / 2, class F>
 inline T fold(Vec<T, W> a, F f) {
@@ -59,10 +70,6 @@ inline T fold(Vec<T, W> a, F f) {
         return a[0];
     else
         return fold<T, W, S / 2>(f(a, swapped<S>(a, std::make_integer_sequence<int, W>{})), f);
-}
-template <int First, class V, int... I>
-inline auto part(V a, std::integer_sequence<int, I...>) {
-    return __builtin_shufflevector(a, a, (First + I)...);
 }
 // sums (W) += a, by halves where doubles are wider than a register
 template <class T, int W>
