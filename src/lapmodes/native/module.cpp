@@ -276,6 +276,16 @@ NB_MODULE(_native, m) {
         nb::gil_scoped_release release;
         lapmodes::entropic_precisions(d2.data(), d2.shape(0), d2.shape(1), perplexity, beta.data(), threads);
     }, "d2"_a.noconvert(), "perplexity"_a, "beta"_a.noconvert(), "threads"_a);
+    m.def("triad", [](const Out<double>& a, const In<double>& b, const In<double>& c, double factor, int threads) {
+        require(a.size() == b.size() && a.size() == c.size(), "a, b and c must have the same size");
+        nb::gil_scoped_release release;
+        double* to = a.data();
+        const double *left = b.data(), *right = c.data();
+        const auto n = static_cast<Index>(a.size());
+#pragma omp parallel for schedule(static) num_threads(threads)
+        for (Index i = 0; i < n; ++i) to[i] = left[i] + factor * right[i];
+    }, "a"_a.noconvert(), "b"_a.noconvert(), "c"_a.noconvert(), "factor"_a, "threads"_a,
+       "a = b + factor c: the STREAM triad, which tells what the memory can do (for benchmarks).");
     m.def("isa", [] { return current_isa; }, "The instruction set in use.");
     m.def("set_isa", &set_isa, "name"_a, "Use another instruction set (for tests and benchmarks).");
     m.def("max_threads", [] {
