@@ -69,3 +69,16 @@ def test_dense_and_sparse_points_agree():
     Z = rng.dirichlet(np.ones(4), 300)
     one, two = (shift_modes(as_points(M, 2), Z, X[:4].copy(), 1.0, tol=1e-10).C for M in (X, sp.csr_array(X)))
     np.testing.assert_allclose(one, two, atol=1e-10)
+
+
+def test_leaps_save_steps_and_end_where_mean_shift_ends():
+    rng = np.random.default_rng(0)
+    X, Z = rng.normal(size=(500, 4)) * [1, 1.5, 2, 0.5], np.ones((500, 1))
+    tol, sigma, plain, n_plain, step = 1e-8, 1.5, X[:1].copy(), 0, np.inf
+    while step > tol:
+        weight = kernel(X, plain, sigma)[:, 0]
+        target = weight @ X / weight.sum()
+        step, plain, n_plain = np.linalg.norm(target - plain[0]), target[None], n_plain + 1
+    found = shift_modes(as_points(X, 1), Z, X[:1].copy(), sigma, tol=tol, max_iter=5000)
+    np.testing.assert_allclose(found.C, plain, atol=1e-6)
+    assert 2 * found.n_iter < n_plain

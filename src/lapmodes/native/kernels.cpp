@@ -15,6 +15,7 @@ static inline int thread_index() {
 }
 }  // namespace lapmodes::LAPMODES_ISA
 
+#include "certify.hpp"
 #include "modes.hpp"
 #include "neighbors.hpp"
 #include "sweep.hpp"

@@ -13,10 +13,10 @@ struct Kernels {
 
     // One step of accelerated projected gradient from Z with the given momentum.
     // Z (n, k) IN; Z_old IN: previous iterate, OUT: next iterate; WZ_old IN: W Z_old, OUT: W Z.
-    // step (n) IN: step size of each row; scratch (threads, 2 k) OUT;
+    // step (n) IN: step size of each row;
     // stats (blocks, kStatistics) OUT: energy and certificate at Z, restart test.
     void (*sweep)(const Problem<T>& problem, const T* Z, T* Z_old, T* WZ_old, const T* step, T momentum,
-                  T* scratch, double* stats, int threads);
+                  double* stats, int threads);
 
     // stats OUT as in sweep (restart column zero), all arithmetic in double.
     void (*certify)(const Problem<T>& problem, const T* Z, double* scratch, double* stats, int threads);

@@ -172,10 +172,9 @@ void bind(nb::module_& m) {
         require(static_cast<Index>(step.size()) == p.n, "step must have n entries");
         require(static_cast<Index>(stats.size()) == blocks_of(p.n) * kStatistics, "stats must be (blocks, 4)");
         threads = useful_threads(threads, (static_cast<Index>(indices.size()) + 8 * p.n) * p.k);
-        std::vector<T> scratch(static_cast<std::size_t>(threads) * 2 * p.k);
         nb::gil_scoped_release release;
         table<T>().sweep(p, Z.data(), Z_old.data(), WZ_old.data(), step.data(), static_cast<T>(momentum),
-                         scratch.data(), stats.data(), threads);
+                         stats.data(), threads);
     }, "indptr"_a.noconvert(), "indices"_a.noconvert(), "weights"_a.noconvert(), "diagonal"_a.noconvert(),
        "B"_a.noconvert(), "lam"_a, "Z"_a.noconvert(), "Z_old"_a.noconvert(), "WZ_old"_a.noconvert(),
        "step"_a.noconvert(), "momentum"_a, "stats"_a.noconvert(), "threads"_a);
@@ -277,6 +276,16 @@ NB_MODULE(_native, m) {
         nb::gil_scoped_release release;
         lapmodes::entropic_precisions(d2.data(), d2.shape(0), d2.shape(1), perplexity, beta.data(), threads);
     }, "d2"_a.noconvert(), "perplexity"_a, "beta"_a.noconvert(), "threads"_a);
+    m.def("triad", [](const Out<double>& a, const In<double>& b, const In<double>& c, double factor, int threads) {
+        require(a.size() == b.size() && a.size() == c.size(), "a, b and c must have the same size");
+        nb::gil_scoped_release release;
+        double* to = a.data();
+        const double *left = b.data(), *right = c.data();
+        const auto n = static_cast<Index>(a.size());
+#pragma omp parallel for schedule(static) num_threads(threads)
+        for (Index i = 0; i < n; ++i) to[i] = left[i] + factor * right[i];
+    }, "a"_a.noconvert(), "b"_a.noconvert(), "c"_a.noconvert(), "factor"_a, "threads"_a,
+       "a = b + factor c: the STREAM triad, which tells what the memory can do (for benchmarks).");
     m.def("isa", [] { return current_isa; }, "The instruction set in use.");
     m.def("set_isa", &set_isa, "name"_a, "Use another instruction set (for tests and benchmarks).");
     m.def("max_threads", [] {

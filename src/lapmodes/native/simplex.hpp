@@ -1,42 +1,72 @@
 // Euclidean projection onto the probability simplex (Duchi et al. 2008; Wang & Carreira-Perpinan 2013).
 #pragma once
 
+#include <limits>
+#include <vector>
+
 #include "arrays.hpp"
+#include "vectors.hpp"
 
 namespace lapmodes::LAPMODES_ISA {
 
-// Newton's method from the left on sum_k max(v_k - theta, 0) = 1. The function is convex and
-// piecewise linear, so theta rises to the exact root in at most K steps, one or two for rows
-// that are nearly one-hot. Subtracting the largest entry first makes it safe for any finite row.
-template <class T, int Size>
-inline void project_row(T* v, std::int64_t size) {
-    const std::int64_t K = Size > 0 ? Size : size;
-    T top = v[0];
-#pragma omp simd reduction(max : top)
-    for (std::int64_t k = 0; k < K; ++k) top = top < v[k] ? v[k] : top;
-#pragma omp simd
-    for (std::int64_t k = 0; k < K; ++k) v[k] -= top;
-    T theta = -1;
-    for (std::int64_t round = 0; round < K + 2; ++round) {
-        T sum = 0, count = 0;
-#pragma omp simd reduction(+ : sum, count)
-        for (std::int64_t k = 0; k < K; ++k) {
-            const T above = v[k] - theta;
-            sum += above > 0 ? above : T(0);
-            count += above > 0 ? T(1) : T(0);
+// A row that sums to 1 up to this is on the simplex.
+template <class T>
+inline constexpr T kRounding = 2 * std::numeric_limits<T>::epsilon();
+
+// Subtracts the largest entry of a row, which makes the projection safe for any finite row.
+template <class T, class C>
+inline void lower_to_zero(const C& cut, typename C::V* v) {
+    typename C::V top = v[0];
+    for (std::int64_t r = 1; r < cut.size(); ++r) top = larger<T, C::W>(top, v[r]);
+    top = splat<T, C::W>(largest_of<T, C::W>(top));
+    for (std::int64_t r = 0; r < cut.size(); ++r) v[r] = v[r] - top;
+}
+
+// Newton's method from the left on sum_k max(v_k - theta, 0) = 1, for rows with largest entry 0. The function is
+// convex and piecewise linear, so theta rises to the exact root in at most K steps. For any set S of entries
+// (sum_S v - 1) / |S| lies left of the root: with the right support as S, the first step only confirms it.
+template <class T, class C>
+inline T threshold(const C& cut, const typename C::V* v, T theta) {
+    using V = typename C::V;
+    const V one = splat<T, C::W>(T(1));
+    for (std::int64_t round = 0; round < cut.k + 2; ++round) {
+        V sum{}, count{};
+        for (std::int64_t r = 0; r < cut.size(); ++r) {
+            const V above = cut.counted(r, v[r] - theta);
+            sum += where_positive<T, C::W>(above, above);
+            count += where_positive<T, C::W>(above, one);
         }
-        const T next = theta + (sum - 1) / count;
-        if (!(next > theta)) break;
-        theta = next;
+        const T excess = sum_of<T, C::W>(sum) - 1;
+        if (!(excess > kRounding<T>)) break;
+        theta += excess / sum_of<T, C::W>(count);
     }
-#pragma omp simd
-    for (std::int64_t k = 0; k < K; ++k) v[k] = v[k] > theta ? v[k] - theta : T(0);
+    return theta;
+}
+
+template <class T, class C>
+inline void cut_below(const C& cut, T theta, typename C::V* v) {
+    for (std::int64_t r = 0; r < cut.size(); ++r) {
+        const typename C::V above = v[r] - theta;
+        v[r] = where_positive<T, C::W>(above, above);
+    }
 }
 
 template <class T>
 void project_rows(T* V, std::int64_t n, std::int64_t k, int threads) {
-#pragma omp parallel for schedule(static) num_threads(threads)
-    for (std::int64_t row = 0; row < n; ++row) project_row<T, 0>(V + row * k, k);
+    with_cut<T>(k, [&](const auto& cut) {
+        using C = std::decay_t<decltype(cut)>;
+#pragma omp parallel num_threads(threads)
+        {
+            std::vector<typename C::V> v(cut.size());
+#pragma omp for schedule(static)
+            for (std::int64_t row = 0; row < n; ++row) {
+                for (std::int64_t r = 0; r < cut.size(); ++r) v[r] = load<T, C::W>(V + row * k + cut.at(r));
+                lower_to_zero<T>(cut, v.data());
+                cut_below<T>(cut, threshold<T>(cut, v.data(), T(-1)), v.data());
+                for (std::int64_t r = 0; r < cut.size(); ++r) store<T, C::W>(V + row * k + cut.at(r), v[r]);
+            }
+        }
+    });
 }
 
 }  // namespace lapmodes::LAPMODES_ISA

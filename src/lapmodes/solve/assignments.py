@@ -6,6 +6,7 @@ import numpy as np
 
 from .. import _native
 from .._records import Array, Assignments, Graph
+from .faces import Faces, Pace
 from .objective import certificate_from, certify, scale_of, statistics
 from .points import one_hot
 
@@ -29,7 +30,8 @@ def solve_assignments(
     # The bound holds for any Z: for the one rounded back to the caller's precision, and for the start
     # where momentum ended above it.
     candidates = (Z.astype(B.dtype, copy=False), Z0)
-    energies = [certify(*problem, each.astype(work, copy=False), threads).energy for each in candidates]
+    rounded = proof if work == B.dtype else certify(*problem, candidates[0].astype(work), threads)
+    energies = [rounded.energy, certify(*problem, Z0.astype(work, copy=False), threads).energy]
     best = int(energies[1] < energies[0])
     gap = max(energies[best] - lower, 0.0)
     return Assignments(candidates[best], energies[best], gap, n_iter, gap <= target)
@@ -40,11 +42,14 @@ def _accelerated(
 ) -> tuple[Array, float, int]:
     """Algorithm 1 with a step for each row, L <= 2 diag(L), and momentum restarted when it points uphill.
 
+    Where that is slow, Newton steps on faces come in between.
+
     Returns Z, the best lower bound on min E that any iterate proved, and the number of sweeps.
     """
     step = row_steps(graph, lam, B)
     Z_old, WZ_old, stats = Z.copy(), np.zeros_like(Z), statistics(Z.shape[0])
     t, momentum, lower = 1.0, 0.0, -np.inf
+    pace = Pace(Faces(graph, B, lam), target)
     for n_iter in range(1, max_iter + 1):
         _native.sweep(*graph.arrays, B, lam, Z, Z_old, WZ_old, step, momentum, stats, threads)
         at = certificate_from(stats, lam)
@@ -55,6 +60,9 @@ def _accelerated(
         t_next = 0.5 * (1 + np.sqrt(1 + 4 * t * t))
         uphill = stats[:, 3].sum() > 0
         momentum, t = (0.0, 1.0) if uphill else ((t - 1) / t_next, t_next)
+        if pace.too_slow(at.energy - lower):
+            Z, momentum, t = pace.faces.step(Z, threads), 0.0, 1.0
+            Z_old[:] = Z
     return Z, lower, max_iter
 
 

@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import random_affinity
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference import best_assignments, energy
+
+from lapmodes.graph.laplacian import build_graph
+from lapmodes.solve import faces
+from lapmodes.solve.assignments import solve_assignments
+from lapmodes.solve.faces import Faces, Pace
+
+
+def chain(n):
+    W = sp.diags_array([np.ones(n - 1), np.ones(n - 1)], offsets=[1, -1])
+    B = np.zeros((n, 3))
+    B[0, 0] = B[-1, 1] = B[n // 2, 2] = 1
+    return build_graph(W), B
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n=st.integers(1, 12),
+    k=st.integers(1, 5),
+    log_lam=st.floats(-3, 3),
+    density=st.floats(0, 1),
+    single=st.booleans(),
+)
+def test_a_step_stays_on_the_simplex_and_does_not_raise_the_energy(seed, n, k, log_lam, density, single):
+    rng = np.random.default_rng(seed)
+    dtype = np.float32 if single else np.float64
+    graph, lam = build_graph(random_affinity(rng, n, density).astype(dtype)), 10.0**log_lam
+    B = rng.random((n, k)).astype(dtype)
+    Z = rng.dirichlet(np.full(k, 0.3), n).astype(dtype)
+    new = Faces(graph, B, lam).step(Z, 1)
+    L, exact_B = graph.laplacian.toarray().astype(float), B.astype(float)
+    before, after = (energy(L, exact_B, lam, each.astype(float)) for each in (Z, new))
+    slack = 20 * np.finfo(dtype).eps * (1 + lam * np.abs(L).sum() + n)
+    assert after <= before + slack
+    assert new.dtype == dtype
+    assert (new >= 0).all()
+    assert np.abs(new.sum(axis=1, dtype=float) - 1).max() <= 4 * np.finfo(dtype).eps * k
+
+
+def test_one_step_solves_a_problem_whose_zeros_are_known(problem, monkeypatch):
+    graph, B, _ = problem
+    monkeypatch.setattr(faces, "REDUCTION", 1e-9)
+    best = best_assignments(graph.laplacian.toarray(), B, 0.3)
+    support = best > 1e-5
+    found = Faces(graph, B, 0.3).step(support / support.sum(axis=1, keepdims=True), 1)
+    np.testing.assert_allclose(found, best, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_long_chain_needs_few_sweeps(dtype, monkeypatch):
+    graph, B = chain(3000)
+    graph, B = graph.astype(dtype), B.astype(dtype)
+    Z0 = np.full_like(B, 1 / 3)
+    with_steps = solve_assignments(graph, B, 1.0, Z0, max_iter=20_000)
+    monkeypatch.setattr(faces, "SHARE", np.inf)
+    without = solve_assignments(graph, B, 1.0, Z0, max_iter=20_000)
+    assert with_steps.converged
+    assert 3 * with_steps.n_iter < without.n_iter
+
+
+def test_threads_do_not_change_a_bit():
+    graph, B = chain(3000)
+    found = [solve_assignments(graph, B, 1.0, np.full_like(B, 1 / 3), threads=t).Z for t in (1, 2)]
+    np.testing.assert_array_equal(*found)
+
+
+def test_no_step_where_the_sweeps_are_quick_or_a_factor_is_dear(problem):
+    graph, B, _ = problem
+    quick = Pace(Faces(graph, B, 1.0), 1e-4)
+    assert not any(quick.too_slow(gap) for gap in np.geomspace(1, 1e-4, 1000))
+    slow = Pace(Faces(graph, B, 1.0), 1e-4)
+    assert any(slow.too_slow(gap) for gap in np.linspace(1, 0.9, 1000))
+    rng = np.random.default_rng(0)
+    dense = build_graph(random_affinity(rng, 400, 0.3))
+    assert Faces(dense, rng.random((400, 2)), 1.0).cost > Faces(*chain(400), 1.0).cost
