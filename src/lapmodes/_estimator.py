@@ -62,7 +62,8 @@ class LaplacianKModes(
         Number of clusters.
     lam : float or 'auto', default='auto'
         Smoothness of the assignments over the graph; exactly the paper's lambda. 0 is K-modes, for which no
-        graph is built. 'auto' is 10 over the graph's mean degree, less where a cluster would die of it.
+        graph is built. 'auto' is 1 over the graph's mean degree with an anchor and 10 over it without, less where a
+        cluster would die of it.
     bandwidth : float, 'auto', 'adaptive' or numpy.inf, default='auto'
         Width of the kernel; exactly the paper's sigma. 'auto' is the mean distance to the 7th neighbour,
         'adaptive' a width for each point with `n_neighbors` effective neighbours, ``numpy.inf`` is Laplacian
@@ -80,9 +81,14 @@ class LaplacianKModes(
     laplacian : {'unnormalized', 'normalized'}, default='unnormalized'
         Which Laplacian of the graph.
     init : str, array or tuple, default='auto'
+        'consensus' (of prominent modes, linkages, communities, spectral clustering, K-means and a mixture),
         'k-means' (best of 10 runs), 'k-means++', 'random', 'spectral', an array of modes
-        (n_clusters, n_features), or a tuple (modes or None, assignments). 'auto' is 'spectral', or 'k-means'
+        (n_clusters, n_features), or a tuple (modes or None, assignments). 'auto' is 'consensus', or 'k-means'
         where no graph is built.
+    anchor : float or 'auto', default='auto'
+        How much the start's assignments P count: ``-anchor * tr(P' Z)`` is added to the objective, which stays
+        convex in Z. 0 is the paper's model. 'auto' is 1 where `lam`, `bandwidth` and `init` are all left to the
+        library, else 0.
     n_init : int, default=1
         Number of random starts that are run to the end; the one with the lowest objective is kept.
     path : int, list of (lam, bandwidth) or None, default=None
@@ -124,6 +130,10 @@ class LaplacianKModes(
         Objective, gap, movement, steps and seconds of each alternation (of the last step of the path).
     lam_, bandwidth_ : float, or ndarray of shape (n_samples,) for adaptive bandwidths
         The values used.
+    anchor_ : float
+        The weight of the start in the objective.
+    votes_ : ndarray of shape (n_samples, n_clusters) or None
+        The start's assignments, where they are anchored; for a consensus the candidates' weighted votes.
     graph_ : CSR matrix of shape (n_samples, n_samples)
         The affinity, edges multiplied by the square root of the sample weights at both ends.
     n_components_ : int
@@ -160,6 +170,7 @@ class LaplacianKModes(
         metric: str = "euclidean",
         laplacian: str = "unnormalized",
         init: Any = "auto",
+        anchor: float | str = "auto",
         n_init: int = 1,
         path: Any = None,
         max_iter: int = 100,
@@ -177,6 +188,7 @@ class LaplacianKModes(
         self.metric = metric
         self.laplacian = laplacian
         self.init = init
+        self.anchor = anchor
         self.n_init = n_init
         self.path = path
         self.max_iter = max_iter
@@ -267,6 +279,8 @@ class LaplacianKModes(
         self.n_iter_ = solution.n_iter
         self.history_ = solution.history
         self.lam_ = float(last.lam)
+        self.anchor_ = problem.anchor
+        self.votes_ = solution.votes
         self.bandwidth_ = problem.spread_out(last.bandwidth) if np.ndim(last.bandwidth) else float(last.bandwidth)
         self.graph_ = problem.whole_graph()
         self.n_components_ = problem.graph.n_components

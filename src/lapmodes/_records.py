@@ -25,6 +25,15 @@ class Neighbors:
 
 
 @dataclass(frozen=True)
+class Tree:
+    """The N - 1 edges of a spanning tree, shortest first."""
+
+    start: Array
+    end: Array
+    length: Array
+
+
+@dataclass(frozen=True)
 class Graph:
     """A symmetric affinity W and its Laplacian L = diag(diagonal) - W."""
 
@@ -67,6 +76,18 @@ class Graph:
         if self.weights.dtype == dtype:
             return self
         return replace(self, weights=self.weights.astype(dtype), diagonal=self.diagonal.astype(dtype))
+
+
+@dataclass(frozen=True)
+class Landscape:
+    """What the candidates for a start see: neighbours, spanning trees and several weightings of the graph."""
+
+    graphs: tuple[Graph, ...]
+    """Weightings in double precision; the first one also judges the candidates."""
+    neighbors: Neighbors | None = None
+    trees: tuple[Tree, ...] = ()
+    """Of the distances, and of the distances that are at least those at which a point has a few neighbours."""
+    n_neighbors: int = 10
 
 
 @dataclass(frozen=True)
@@ -141,6 +162,8 @@ class Solution:
     """One row an iteration, of dtype HISTORY."""
     unlit: Array
     """Mask of the points in parts of the graph that no mode's kernel reaches; they follow their nearest lit point."""
+    votes: Array | None = None
+    """What the anchor pulls the assignments to: the start; None without an anchor."""
 
     @property
     def empty(self) -> list[int]:

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array, issparse
 from ._records import Array
 from .graph.affinity import KINDS
 
-INITS = ("auto", "k-means", "k-means++", "random", "spectral")
+INITS = ("auto", "consensus", "k-means", "k-means++", "random", "spectral")
 
 
 def parameter_error(owner: str, name: str, expected: str, got: Any) -> ValueError:
@@ -45,6 +45,11 @@ def check_parameters(estimator: Any) -> None:
         not isinstance(estimator.init, str) or estimator.init in INITS,
         "init",
         f"one of {', '.join(map(repr, INITS))}, an array of modes or a tuple (modes, assignments)",
+    )
+    need(
+        _is_auto(estimator.anchor) or (_is_real(estimator.anchor, 0) and np.isfinite(estimator.anchor)),
+        "anchor",
+        "a finite float of at least 0 or 'auto'",
     )
     need(_is_int(estimator.n_init, 1), "n_init", "an int of at least 1")
     need(_is_int(estimator.max_iter, 1), "max_iter", "an int of at least 1")

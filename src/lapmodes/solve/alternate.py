@@ -36,10 +36,11 @@ def alternate(
     sigma: float | Array,
     settings: Settings,
     *,
+    pull: Array | None = None,
     sample_weight: Array | None = None,
     step: Step = no_step,
 ) -> Solution:
-    """Minimise the objective from a start; it falls at every step."""
+    """Minimise the objective from a start; it falls at every step. `pull` (N, K) is added to the linear term."""
     C, Z = start.C, start.Z
     rest = settings.tol * _length(points, sigma)
     history: list[tuple[float, ...]] = []
@@ -50,6 +51,8 @@ def alternate(
         modes = shift_modes(points, weighted, C, sigma, tol=0.1 * rest)
         C = modes.C
         B = fidelity(points, C, sigma, sample_weight)
+        if pull is not None:
+            B += pull
         middle = perf_counter()
         result = _assign(points, graph, C, B, lam, sigma, Z, settings)
         settled = modes.moved <= rest and (lam > 0 or not settings.hard or bool((result.Z == Z).all()))

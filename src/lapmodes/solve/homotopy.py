@@ -18,12 +18,15 @@ def follow(
     steps: Iterable[tuple[float, Any]],
     settings: Settings,
     *,
+    pull: Array | None = None,
     sample_weight: Array | None = None,
     step: Step = no_step,
 ) -> Iterator[PathPoint]:
     """One solution for each (lam, sigma), warm-started from the one before; a stopped one is the last."""
     for lam, sigma in steps:
-        solution = alternate(points, graph, start, lam, sigma, settings, sample_weight=sample_weight, step=step)
+        solution = alternate(
+            points, graph, start, lam, sigma, settings, pull=pull, sample_weight=sample_weight, step=step
+        )
         start = Start(solution.C, solution.Z)
         yield PathPoint(lam, sigma, solution)
         if solution.stopped:
