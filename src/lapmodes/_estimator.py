@@ -20,9 +20,16 @@ from ._persistence import save_model
 from ._predict import Trained, kernel_at_modes, log_densities, map_new
 from ._problem import Problem, pose
 from ._progress import BarProgress, CallableProgress, ContextProgress, ManyProgress, Progress
-from ._records import Array, PathPoint
+from ._records import Array, Hints, PathPoint
 from ._threads import effective_threads
-from ._validation import canonical, check_parameters, check_sample_weight, unit_rows
+from ._validation import (
+    canonical,
+    check_must_link,
+    check_parameters,
+    check_partial,
+    check_sample_weight,
+    unit_rows,
+)
 from ._warnings import warn_of_trouble
 from .solve.points import nearest_points
 
@@ -199,26 +206,32 @@ class LaplacianKModes(
         self.callback = callback
 
     @with_callbacks  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any = None, *, graph: Any = None, sample_weight: Any = None) -> LaplacianKModes:
+    def fit(
+        self, X: Any, y: Any = None, *, graph: Any = None, sample_weight: Any = None, must_link: Any = None
+    ) -> LaplacianKModes:
         """Cluster the rows of X.
 
         Parameters
         ----------
         X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
             The points; float32 is worked on in float32. They are kept, not copied, for the mapping of new points.
-        y : ignored
+        y : array-like of shape (n_samples,), optional
+            Partial labels: the cluster of each sample where it is known, -1 elsewhere. Known rows of the assignments
+            are held. Without any -1 in it (or with other than integers) y is ignored, as in other clusterings.
         graph : sparse matrix of shape (n_samples, n_samples), optional
             A symmetric non-negative affinity to use in place of a neighbour graph.
         sample_weight : array-like of shape (n_samples,), optional
             A point of weight 2 pulls twice as hard as one of weight 1; only ratios matter (weights are scaled to
             mean 1). One of weight 0 is left out, and takes the assignment of its nearest neighbour that is not.
+        must_link : array-like of int of shape (n_pairs, 2), optional
+            Pairs of samples that belong together: each is one more edge of the graph, of ten times the mean degree.
 
         Returns
         -------
         self
         """
         with self._progress() as progress:
-            problem = self._pose(X, graph, sample_weight, progress)
+            problem = self._pose(X, graph, sample_weight, progress, y, must_link)
             self._store(problem, best_walk(self, problem, progress))
         return self
 
@@ -228,7 +241,9 @@ class LaplacianKModes(
             problem = self._pose(X, graph, sample_weight, progress)
             yield from walk(self, problem, check_random_state(self.random_state), progress)
 
-    def _pose(self, X: Any, graph: Any, sample_weight: Any, progress: Progress) -> Problem:
+    def _pose(
+        self, X: Any, graph: Any, sample_weight: Any, progress: Progress, y: Any = None, must_link: Any = None
+    ) -> Problem:
         check_parameters(self)
         X = self._validate(X, reset=True)
         if X.shape[0] < self.n_clusters:
@@ -236,7 +251,8 @@ class LaplacianKModes(
                 f"n_samples={X.shape[0]} should be >= n_clusters={self.n_clusters}. Ask for fewer clusters."
             )
         weight = check_sample_weight(sample_weight, X.shape[0], X.dtype)
-        return pose(self, X, graph, weight, progress)
+        hints = Hints(check_partial(y, X.shape[0], self.n_clusters), check_must_link(must_link, X.shape[0]))
+        return pose(self, X, graph, weight, progress, hints)
 
     def _validate(self, X: Any, reset: bool) -> Any:
         X = validate_data(

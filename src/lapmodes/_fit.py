@@ -17,6 +17,7 @@ from ._validation import check_init
 from .graph.neighbors import NeighborIndex
 from .solve.alternate import Settings
 from .solve.homotopy import follow
+from .solve.partial import make_pins
 from .solve.points import Points, kernel_values, one_hot
 from .solve.schedule import geometric_steps
 from .solve.start import KMEANS_RESTARTS, make_start
@@ -50,6 +51,7 @@ def walk(estimator: Any, problem: Problem, rng: np.random.RandomState, progress:
             estimator.n_clusters,
             rng,
             landscape=problem.landscape,
+            known=problem.known,
             sample_weight=problem.sample_weight,
             step=step,
         )
@@ -68,8 +70,9 @@ def solve_path(estimator: Any, problem: Problem, start: Start, step: Step) -> It
     pull = None if votes is None else votes * votes.dtype.type(problem.anchor)
     if pull is not None and weight is not None:
         pull = pull * weight[:, None]
+    pins = None if problem.known is None else make_pins(problem.graph, problem.known, start.Z.shape[1], start.Z.dtype)
     for found in follow(
-        problem.points, problem.graph, start, steps, settings, pull=pull, sample_weight=weight, step=step
+        problem.points, problem.graph, start, steps, settings, pull=pull, pins=pins, sample_weight=weight, step=step
     ):
         solution = replace(light_up(problem, found.solution), votes=votes)
         yield replace(found, solution=whole_solution(problem, solution))

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 
 from ._progress import Progress
-from ._records import Array, Graph, Landscape, Neighbors
+from ._records import Array, Graph, Hints, Landscape, Neighbors
 from ._threads import effective_threads
 from ._validation import check_graph
 from .graph.affinity import (
@@ -23,10 +23,11 @@ from .graph.affinity import (
 )
 from .graph.bandwidth import LOCAL_NEIGHBOR, edge_scale, entropic_bandwidth, mean_scale
 from .graph.landscape import given, survey
-from .graph.laplacian import build_graph, empty_graph
+from .graph.laplacian import build_graph, empty_graph, linked
 from .graph.neighbors import NeighborIndex
 from .solve.points import Points, as_points
 
+NO_HINTS = Hints()
 AUTO_SMOOTHNESS = 10.0
 """lam="auto" in units of one over the mean degree."""
 ANCHORED_SMOOTHNESS = 1.0
@@ -50,6 +51,8 @@ class Problem:
     """Finds training neighbours; None where no neighbours were needed."""
     landscape: Landscape | None = None
     """What the candidates for a start look at, where the start is a consensus of them."""
+    known: Array | None = None
+    """Cluster of each point, -1 where unknown."""
     kept: Array | None = None
     """Samples of positive weight, where there are others; the points and the graph are of these only."""
     stand_in: Array | None = None
@@ -73,12 +76,14 @@ class Problem:
         return coo_array((W.data, (rows, self.kept[W.indices])), shape=(n, n)).tocsr()
 
 
-def pose(estimator: Any, X: Any, graph: Any, sample_weight: Array | None, progress: Progress) -> Problem:
+def pose(
+    estimator: Any, X: Any, graph: Any, sample_weight: Array | None, progress: Progress, hints: Hints = NO_HINTS
+) -> Problem:
     """Leave out samples of weight zero, then pose the problem for the others."""
     kind = graph_kind(estimator, graph)
     W = check_graph(graph, X.shape[0], X.dtype) if kind == "precomputed" else None
     if sample_weight is None or sample_weight.all():
-        return _pose(estimator, X, kind, W, sample_weight, progress)
+        return _pose(estimator, X, kind, W, sample_weight, progress, hints)
     kept = np.flatnonzero(sample_weight)
     if kept.size < max(estimator.n_clusters, 2):
         raise ValueError(
@@ -86,7 +91,8 @@ def pose(estimator: Any, X: Any, graph: Any, sample_weight: Array | None, progre
             f"Got {kept.size}."
         )
     W = None if W is None else csr_array(W[kept][:, kept])
-    problem = _pose(estimator, X[kept], kind, W, sample_weight[kept], progress)
+    some = hints.among(kept, X.shape[0])
+    problem = _pose(estimator, X[kept], kind, W, sample_weight[kept], progress, some)
     absent = np.flatnonzero(sample_weight == 0)
     index = problem.index or NeighborIndex(problem.points.X, problem.points.threads)
     stand_in = np.empty(X.shape[0], dtype=np.intp)
@@ -95,7 +101,7 @@ def pose(estimator: Any, X: Any, graph: Any, sample_weight: Array | None, progre
     return replace(problem, kept=kept, stand_in=stand_in)
 
 
-def _pose(estimator: Any, X: Any, kind: Any, W: Any, weight: Array | None, progress: Progress) -> Problem:
+def _pose(estimator: Any, X: Any, kind: Any, W: Any, weight: Array | None, progress: Progress, hints: Hints) -> Problem:
     """Search neighbours once, then build the graph and resolve what is 'auto'."""
     threads = effective_threads(estimator.n_jobs)
     points = as_points(X, threads)
@@ -103,19 +109,21 @@ def _pose(estimator: Any, X: Any, kind: Any, W: Any, weight: Array | None, progr
     bandwidth = resolve_bandwidth(estimator.bandwidth, estimator.n_neighbors, neighbors, threads)
     affinity, built = None, empty_graph(points.n, points.dtype)
     if kind == "precomputed":
+        W = linked(W, hints.must_link)
         built = build_graph(W, estimator.laplacian, weight)
     elif kind is not None:
         assert neighbors is not None
         width = _heat_width(estimator, bandwidth, neighbors)
         affinity = make_affinity(kind, estimator.n_neighbors, neighbors, width)
-        built = build_graph(symmetric_weights(affinity, neighbors), estimator.laplacian, weight)
+        W = linked(symmetric_weights(affinity, neighbors), hints.must_link)
+        built = build_graph(W, estimator.laplacian, weight)
     anchor = resolve_anchor(estimator, kind)
     smoothness = ANCHORED_SMOOTHNESS if anchor else AUTO_SMOOTHNESS
     lam = auto_lam(built, points, bandwidth, smoothness) if isinstance(estimator.lam, str) else float(estimator.lam)
     landscape = None
     if chosen_init(estimator, kind) == "consensus":
         landscape = given(W) if neighbors is None else survey(X, neighbors, estimator.n_neighbors, threads)
-    return Problem(points, built, affinity, lam, bandwidth, anchor, weight, index, landscape)
+    return Problem(points, built, affinity, lam, bandwidth, anchor, weight, index, landscape, hints.known)
 
 
 def graph_kind(estimator: Any, graph: Any) -> Any:

@@ -13,6 +13,24 @@ Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
+class Hints:
+    """What the user knows of the clusters."""
+
+    known: Array | None = None
+    """Cluster of each point, -1 where unknown."""
+    must_link: Array | None = None
+    """Pairs of points that belong together, (M, 2)."""
+
+    def among(self, kept: Array, n: int) -> Hints:
+        """The hints on some of the n points."""
+        place = np.full(n, -1, dtype=np.int64)
+        place[kept] = np.arange(kept.size)
+        known = None if self.known is None else self.known[kept]
+        pairs = None if self.must_link is None else place[self.must_link]
+        return Hints(known, None if pairs is None else pairs[(pairs >= 0).all(axis=1)])
+
+
+@dataclass(frozen=True)
 class Neighbors:
     """The nearest neighbours of each row, nearest first; a point is never its own neighbour."""
 

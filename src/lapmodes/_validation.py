@@ -209,3 +209,32 @@ def _check_modes(modes: Any, d: int, K: int) -> Array:
     if not np.isfinite(C).all():
         raise ValueError("The modes in 'init' must be finite. Got NaN or infinity.")
     return C
+
+
+def check_partial(y: Any, n: int, K: int) -> Array | None:
+    """Known clusters, -1 where unknown; None where y does not say -1 anywhere, as when a pipeline hands on classes."""
+    if y is None:
+        return None
+    known = np.asarray(y)
+    if known.ndim != 1 or not np.issubdtype(known.dtype, np.integer) or not (known == -1).any():
+        return None
+    if known.size != n:
+        raise ValueError(f"'y' must have one entry a sample, {n}. Got {known.size}.")
+    if known.min() < -1 or known.max() >= K:
+        raise ValueError(
+            f"'y' must hold clusters from 0 to n_clusters - 1 = {K - 1}, or -1 where unknown. "
+            f"Got values from {known.min()} to {known.max()}."
+        )
+    return known.astype(np.int32) if (known >= 0).any() else None
+
+
+def check_must_link(pairs: Any, n: int) -> Array | None:
+    """Pairs of samples, (M, 2)."""
+    if pairs is None:
+        return None
+    pairs = np.asarray(pairs)
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or not np.issubdtype(pairs.dtype, np.integer):
+        raise ValueError(f"'must_link' must be an array of int pairs, shape (n_pairs, 2). Got shape {pairs.shape}.")
+    if pairs.size and (pairs.min() < 0 or pairs.max() >= n):
+        raise ValueError(f"'must_link' must hold samples from 0 to {n - 1}. Got {pairs.min()} to {pairs.max()}.")
+    return pairs

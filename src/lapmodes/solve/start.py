@@ -11,6 +11,7 @@ from .._records import Array, Graph, Landscape, Start
 from .alternate import Settings, alternate
 from .candidates import make_candidates, sample_rows
 from .consensus import Consensus, find_consensus
+from .partial import cluster_order, spread_labels
 from .points import Points, as_points, kernel_values, nearest_mode, one_hot
 from .spectral import spectral_labels
 
@@ -27,10 +28,35 @@ def make_start(
     rng: np.random.RandomState,
     *,
     landscape: Landscape | None = None,
+    known: Array | None = None,
     sample_weight: Array | None = None,
     step: Step = no_step,
 ) -> Start:
-    """One start of the named kind, or from given modes, or from (modes or None, assignments)."""
+    """One start of the named kind, or from given modes, or from (modes or None, assignments).
+
+    With partial labels the clusters of a start are named by what the labels say when they spread over the graph.
+    """
+    start = _unnamed(points, graph, init, K, rng, landscape, sample_weight, step)
+    if known is None:
+        return start
+    named = spread_labels(graph if landscape is None else landscape.graphs[0], known, K)
+    order = cluster_order(start.Z, named)
+    Z = np.ascontiguousarray(start.Z[:, order])
+    at = np.flatnonzero(known >= 0)
+    Z[at] = one_hot(known[at], K, Z.dtype)
+    return Start(np.ascontiguousarray(start.C[order]), Z)
+
+
+def _unnamed(
+    points: Points,
+    graph: Graph,
+    init: Any,
+    K: int,
+    rng: np.random.RandomState,
+    landscape: Landscape | None,
+    sample_weight: Array | None,
+    step: Step,
+) -> Start:
     if isinstance(init, tuple):
         modes, Z = init
         Z = np.ascontiguousarray(Z, dtype=points.dtype)
