@@ -515,3 +515,15 @@ def test_consensus_works_on_a_given_graph():
     X, _ = rings()
     W = LaplacianKModes(3, random_state=0).fit(X).graph_
     assert np.unique(LaplacianKModes(3, random_state=0).fit(X, graph=W).labels_).size == 3
+
+
+def test_outlier_score_ranks_far_points_last():
+    X, y = rings()
+    far = np.array([[30.0, 0.0], [0.0, -25.0]])
+    model = LaplacianKModes(3, random_state=0).fit(X)
+    own, new = model.outlier_score(X), model.outlier_score(far)
+    assert ((own >= 0) & (own <= 1)).all()
+    np.testing.assert_allclose(new, 1)
+    for k in range(3):
+        assert own[y == k].min() < 0.05
+    np.testing.assert_allclose(LaplacianKModes(3, random_state=0).fit(1e3 * X).outlier_score(1e3 * X), own, atol=0.01)

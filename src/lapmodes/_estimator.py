@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._fit import best_walk, walk
 from ._persistence import save_model
-from ._predict import Trained, kernel_at_modes, log_densities, map_new
+from ._predict import Trained, kernel_at_modes, log_densities, map_new, outlier_scores
 from ._problem import Problem, pose
 from ._progress import BarProgress, CallableProgress, ContextProgress, ManyProgress, Progress
 from ._records import Array, Hints, PathPoint
@@ -410,6 +410,48 @@ class LaplacianKModes(
         """
         densities, log_weight = self._log_densities(X)
         return np.asarray(logsumexp(densities + log_weight, axis=1))
+
+    @available_if(_has_density)  # type: ignore[untyped-decorator]
+    def outlier_score(self, X: Any) -> Array:
+        """How far new points are from belonging to a cluster: 0 at the heart of one, towards 1 for outliers.
+
+        ``1 - (1 - rarity) (1 - doubt)``: the rarity of a point is the share of its cluster's members that lie where
+        the cluster is denser; its doubt is the entropy of its assignment over log K.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_queries, n_features)
+            New points; the training points themselves are welcome. Time grows with the square of n_samples at the
+            first call and with n_queries times n_samples later.
+
+        Returns
+        -------
+        ndarray of shape (n_queries,)
+            Rarities are ranks, so they compare across clusters of any density. Of a cluster's own members the densest
+            has rarity 0 and the loneliest 1.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from lapmodes import LaplacianKModes
+        >>> X = np.random.default_rng(0).normal(size=(100, 2))
+        >>> X[0] = 9.0
+        >>> int(LaplacianKModes(1, random_state=0).fit(X).outlier_score(X).argmax())
+        0
+        """
+        check_is_fitted(self)
+        assignments, (densities, _) = self.predict_proba(X), self._log_densities(X)
+        return outlier_scores(self._member_densities(), assignments, densities)
+
+    def _member_densities(self) -> list[Array]:
+        """For each cluster the sorted log densities of its own members; computed once a fit."""
+        cached: tuple[Any, list[Array]] | None = getattr(self, "_members", None)
+        if cached is None or cached[0] is not self._trained:
+            trained = self._trained
+            densities, _ = log_densities(trained, trained.X, effective_threads(self.n_jobs))
+            labels = trained.Z.argmax(axis=1)
+            self._members = cached = (trained, [np.sort(own[labels == k]) for k, own in enumerate(densities.T)])
+        return cached[1]
 
     def _log_densities(self, X: Any) -> tuple[Array, Array]:
         check_is_fitted(self)
