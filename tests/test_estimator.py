@@ -120,11 +120,12 @@ def test_large_bandwidth_tends_to_laplacian_k_means(blobs):
     np.testing.assert_array_equal(large.labels_, limit.labels_)
 
 
-def test_objective_and_gap_are_what_they_say(blobs):
+@pytest.mark.parametrize("anchor", ["auto", 0.5])
+def test_objective_and_gap_are_what_they_say(blobs, anchor):
     X, _ = blobs
-    model = LaplacianKModes(3, random_state=0).fit(X)
+    model = LaplacianKModes(3, anchor=anchor, random_state=0).fit(X)
     L = np.diag(model.graph_.sum(axis=1)) - model.graph_.toarray()
-    B = kernel(X, model.cluster_centers_, model.bandwidth_)
+    B = kernel(X, model.cluster_centers_, model.bandwidth_) + model.anchor_ * model.votes_
     assert model.objective_ == pytest.approx(energy(L, B, model.lam_, model.assignments_))
     G = 2 * model.lam_ * (L @ model.assignments_) - B
     assert model.gap_ <= np.sum(G * model.assignments_) - G.min(axis=1).sum() + 1e-9
@@ -477,3 +478,52 @@ def test_far_from_the_origin_in_many_dimensions():
     X = np.random.default_rng(0).normal(size=(100, 20))
     near, far = (LaplacianKModes(3, random_state=0).fit(X + shift) for shift in (0, 1e7))
     assert abs((near.graph_ > 0).astype(int) - (far.graph_ > 0).astype(int)).sum() == 0
+
+
+def rings():
+    """A ring around a disc, and a far blob: three shapes that no single rule finds."""
+    rng = np.random.default_rng(0)
+    angle = rng.uniform(0, 2 * np.pi, 300)
+    ring = np.column_stack([np.cos(angle), np.sin(angle)]) * (5 + 0.1 * rng.normal(size=300))[:, None]
+    return np.concatenate([ring, rng.normal(size=(200, 2)), rng.normal(size=(60, 2)) * 0.4 + 9]), np.repeat(
+        [0, 1, 2], [300, 200, 60]
+    )
+
+
+def test_defaults_find_unlike_shapes():
+    X, y = rings()
+    assert adjusted_rand_score(y, LaplacianKModes(3, random_state=0).fit(X).labels_) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("factor", [1e-6, 1e6])
+def test_defaults_do_not_depend_on_scale_or_rotation(factor):
+    X, _ = rings()
+    turn = np.array([[np.cos(1), -np.sin(1)], [np.sin(1), np.cos(1)]])
+    plain = LaplacianKModes(3, random_state=0).fit(X).labels_
+    assert adjusted_rand_score(plain, LaplacianKModes(3, random_state=0).fit(factor * X @ turn).labels_) == 1
+
+
+def test_explicit_values_give_the_papers_model():
+    X = np.random.default_rng(0).normal(size=(150, 2))
+    for parameters in ({"lam": 0.1}, {"bandwidth": 0.5}, {"init": "k-means"}, {"path": 3}):
+        model = LaplacianKModes(3, random_state=0, **parameters).fit(X)
+        assert model.anchor_ == 0
+        assert model.votes_ is None
+
+
+def test_consensus_works_on_a_given_graph():
+    X, _ = rings()
+    W = LaplacianKModes(3, random_state=0).fit(X).graph_
+    assert np.unique(LaplacianKModes(3, random_state=0).fit(X, graph=W).labels_).size == 3
+
+
+def test_outlier_score_ranks_far_points_last():
+    X, y = rings()
+    far = np.array([[30.0, 0.0], [0.0, -25.0]])
+    model = LaplacianKModes(3, random_state=0).fit(X)
+    own, new = model.outlier_score(X), model.outlier_score(far)
+    assert ((own >= 0) & (own <= 1)).all()
+    np.testing.assert_allclose(new, 1)
+    for k in range(3):
+        assert own[y == k].min() < 0.05
+    np.testing.assert_allclose(LaplacianKModes(3, random_state=0).fit(1e3 * X).outlier_score(1e3 * X), own, atol=0.01)

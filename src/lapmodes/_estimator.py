@@ -17,12 +17,19 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._fit import best_walk, walk
 from ._persistence import save_model
-from ._predict import Trained, kernel_at_modes, log_densities, map_new
+from ._predict import Trained, kernel_at_modes, log_densities, map_new, outlier_scores
 from ._problem import Problem, pose
 from ._progress import BarProgress, CallableProgress, ContextProgress, ManyProgress, Progress
-from ._records import Array, PathPoint
+from ._records import Array, Hints, PathPoint
 from ._threads import effective_threads
-from ._validation import canonical, check_parameters, check_sample_weight, unit_rows
+from ._validation import (
+    canonical,
+    check_must_link,
+    check_parameters,
+    check_partial,
+    check_sample_weight,
+    unit_rows,
+)
 from ._warnings import warn_of_trouble
 from .solve.points import nearest_points
 
@@ -62,7 +69,8 @@ class LaplacianKModes(
         Number of clusters.
     lam : float or 'auto', default='auto'
         Smoothness of the assignments over the graph; exactly the paper's lambda. 0 is K-modes, for which no
-        graph is built. 'auto' is 10 over the graph's mean degree, less where a cluster would die of it.
+        graph is built. 'auto' is 1 over the graph's mean degree with an anchor and 10 over it without, less where a
+        cluster would die of it.
     bandwidth : float, 'auto', 'adaptive' or numpy.inf, default='auto'
         Width of the kernel; exactly the paper's sigma. 'auto' is the mean distance to the 7th neighbour,
         'adaptive' a width for each point with `n_neighbors` effective neighbours, ``numpy.inf`` is Laplacian
@@ -81,9 +89,14 @@ class LaplacianKModes(
     laplacian : {'unnormalized', 'normalized'}, default='unnormalized'
         Which Laplacian of the graph.
     init : str, array or tuple, default='auto'
+        'consensus' (of prominent modes, linkages, communities, spectral clustering, K-means and a mixture),
         'k-means' (best of 10 runs), 'k-means++', 'random', 'spectral', an array of modes
-        (n_clusters, n_features), or a tuple (modes or None, assignments). 'auto' is 'spectral', or 'k-means'
+        (n_clusters, n_features), or a tuple (modes or None, assignments). 'auto' is 'consensus', or 'k-means'
         where no graph is built.
+    anchor : float or 'auto', default='auto'
+        How much the start's assignments P count: ``-anchor * tr(P' Z)`` is added to the objective, which stays
+        convex in Z. 0 is the paper's model. 'auto' is 1 where `lam`, `bandwidth` and `init` are all left to the
+        library, else 0.
     n_init : int, default=1
         Number of random starts that are run to the end; the one with the lowest objective is kept.
     path : int, list of (lam, bandwidth) or None, default=None
@@ -125,6 +138,10 @@ class LaplacianKModes(
         Objective, gap, movement, steps and seconds of each alternation (of the last step of the path).
     lam_, bandwidth_ : float, or ndarray of shape (n_samples,) for adaptive bandwidths
         The values used.
+    anchor_ : float
+        The weight of the start in the objective.
+    votes_ : ndarray of shape (n_samples, n_clusters) or None
+        The start's assignments, where they are anchored; for a consensus the candidates' weighted votes.
     graph_ : CSR matrix of shape (n_samples, n_samples)
         The affinity, edges multiplied by the square root of the sample weights at both ends.
     n_components_ : int
@@ -161,6 +178,7 @@ class LaplacianKModes(
         metric: str = "euclidean",
         laplacian: str = "unnormalized",
         init: Any = "auto",
+        anchor: float | str = "auto",
         n_init: int = 1,
         path: Any = None,
         max_iter: int = 100,
@@ -178,6 +196,7 @@ class LaplacianKModes(
         self.metric = metric
         self.laplacian = laplacian
         self.init = init
+        self.anchor = anchor
         self.n_init = n_init
         self.path = path
         self.max_iter = max_iter
@@ -188,26 +207,32 @@ class LaplacianKModes(
         self.callback = callback
 
     @with_callbacks  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any = None, *, graph: Any = None, sample_weight: Any = None) -> LaplacianKModes:
+    def fit(
+        self, X: Any, y: Any = None, *, graph: Any = None, sample_weight: Any = None, must_link: Any = None
+    ) -> LaplacianKModes:
         """Cluster the rows of X.
 
         Parameters
         ----------
         X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
             The points; float32 is worked on in float32. They are kept, not copied, for the mapping of new points.
-        y : ignored
+        y : array-like of shape (n_samples,), optional
+            Partial labels: the cluster of each sample where it is known, -1 elsewhere. Known rows of the assignments
+            are held. Without any -1 in it (or with other than integers) y is ignored, as in other clusterings.
         graph : sparse matrix of shape (n_samples, n_samples), optional
             A symmetric non-negative affinity to use in place of a neighbour graph.
         sample_weight : array-like of shape (n_samples,), optional
             A point of weight 2 pulls twice as hard as one of weight 1; only ratios matter (weights are scaled to
             mean 1). One of weight 0 is left out, and takes the assignment of its nearest neighbour that is not.
+        must_link : array-like of int of shape (n_pairs, 2), optional
+            Pairs of samples that belong together: each is one more edge of the graph, of ten times the mean degree.
 
         Returns
         -------
         self
         """
         with self._progress() as progress:
-            problem = self._pose(X, graph, sample_weight, progress)
+            problem = self._pose(X, graph, sample_weight, progress, y, must_link)
             self._store(problem, best_walk(self, problem, progress))
         return self
 
@@ -217,7 +242,9 @@ class LaplacianKModes(
             problem = self._pose(X, graph, sample_weight, progress)
             yield from walk(self, problem, check_random_state(self.random_state), progress)
 
-    def _pose(self, X: Any, graph: Any, sample_weight: Any, progress: Progress) -> Problem:
+    def _pose(
+        self, X: Any, graph: Any, sample_weight: Any, progress: Progress, y: Any = None, must_link: Any = None
+    ) -> Problem:
         check_parameters(self)
         X = self._validate(X, reset=True)
         if X.shape[0] < self.n_clusters:
@@ -225,7 +252,8 @@ class LaplacianKModes(
                 f"n_samples={X.shape[0]} should be >= n_clusters={self.n_clusters}. Ask for fewer clusters."
             )
         weight = check_sample_weight(sample_weight, X.shape[0], X.dtype)
-        return pose(self, X, graph, weight, progress)
+        hints = Hints(check_partial(y, X.shape[0], self.n_clusters), check_must_link(must_link, X.shape[0]))
+        return pose(self, X, graph, weight, progress, hints)
 
     def _validate(self, X: Any, reset: bool) -> Any:
         X = validate_data(
@@ -268,6 +296,8 @@ class LaplacianKModes(
         self.n_iter_ = solution.n_iter
         self.history_ = solution.history
         self.lam_ = float(last.lam)
+        self.anchor_ = problem.anchor
+        self.votes_ = solution.votes
         self.bandwidth_ = problem.spread_out(last.bandwidth) if np.ndim(last.bandwidth) else float(last.bandwidth)
         self.graph_ = problem.whole_graph()
         self.n_components_ = problem.graph.n_components
@@ -381,6 +411,48 @@ class LaplacianKModes(
         """
         densities, log_weight = self._log_densities(X)
         return np.asarray(logsumexp(densities + log_weight, axis=1))
+
+    @available_if(_has_density)  # type: ignore[untyped-decorator]
+    def outlier_score(self, X: Any) -> Array:
+        """How far new points are from belonging to a cluster: 0 at the heart of one, towards 1 for outliers.
+
+        ``1 - (1 - rarity) (1 - doubt)``: the rarity of a point is the share of its cluster's members that lie where
+        the cluster is denser; its doubt is the entropy of its assignment over log K.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_queries, n_features)
+            New points; the training points themselves are welcome. Time grows with the square of n_samples at the
+            first call and with n_queries times n_samples later.
+
+        Returns
+        -------
+        ndarray of shape (n_queries,)
+            Rarities are ranks, so they compare across clusters of any density. Of a cluster's own members the densest
+            has rarity 0 and the loneliest 1.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from lapmodes import LaplacianKModes
+        >>> X = np.random.default_rng(0).normal(size=(100, 2))
+        >>> X[0] = 9.0
+        >>> int(LaplacianKModes(1, random_state=0).fit(X).outlier_score(X).argmax())
+        0
+        """
+        check_is_fitted(self)
+        assignments, (densities, _) = self.predict_proba(X), self._log_densities(X)
+        return outlier_scores(self._member_densities(), assignments, densities)
+
+    def _member_densities(self) -> list[Array]:
+        """For each cluster the sorted log densities of its own members; computed once a fit."""
+        cached: tuple[Any, list[Array]] | None = getattr(self, "_members", None)
+        if cached is None or cached[0] is not self._trained:
+            trained = self._trained
+            densities, _ = log_densities(trained, trained.X, effective_threads(self.n_jobs))
+            labels = trained.Z.argmax(axis=1)
+            self._members = cached = (trained, [np.sort(own[labels == k]) for k, own in enumerate(densities.T)])
+        return cached[1]
 
     def _log_densities(self, X: Any) -> tuple[Array, Array]:
         check_is_fitted(self)

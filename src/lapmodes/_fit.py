@@ -17,6 +17,7 @@ from ._validation import check_init
 from .graph.neighbors import NeighborIndex
 from .solve.alternate import Settings
 from .solve.homotopy import follow
+from .solve.partial import make_pins
 from .solve.points import Points, kernel_values, one_hot
 from .solve.schedule import geometric_steps
 from .solve.start import KMEANS_RESTARTS, make_start
@@ -44,7 +45,15 @@ def walk(estimator: Any, problem: Problem, rng: np.random.RandomState, progress:
     init = given_init(estimator, problem)
     with progress.phase("start", KMEANS_RESTARTS if isinstance(init, str) and init == "k-means" else None) as step:
         start = make_start(
-            points, problem.graph, init, estimator.n_clusters, rng, sample_weight=problem.sample_weight, step=step
+            points,
+            problem.graph,
+            init,
+            estimator.n_clusters,
+            rng,
+            landscape=problem.landscape,
+            known=problem.known,
+            sample_weight=problem.sample_weight,
+            step=step,
         )
     with progress.phase("alternate") as step:
         if isinstance(estimator.lam, str) and (estimator.path is None or isinstance(estimator.path, Integral)):
@@ -57,8 +66,16 @@ def solve_path(estimator: Any, problem: Problem, start: Start, step: Step) -> It
     """One solution for each step of the path from a given start."""
     settings = Settings(estimator.tol, min(GAP, estimator.tol) or GAP, estimator.max_iter)
     steps, weight = path_steps(estimator, problem), problem.sample_weight
-    for found in follow(problem.points, problem.graph, start, steps, settings, sample_weight=weight, step=step):
-        yield replace(found, solution=whole_solution(problem, light_up(problem, found.solution)))
+    votes = start.Z if problem.anchor > 0 else None
+    pull = None if votes is None else votes * votes.dtype.type(problem.anchor)
+    if pull is not None and weight is not None:
+        pull = pull * weight[:, None]
+    pins = None if problem.known is None else make_pins(problem.graph, problem.known, start.Z.shape[1], start.Z.dtype)
+    for found in follow(
+        problem.points, problem.graph, start, steps, settings, pull=pull, pins=pins, sample_weight=weight, step=step
+    ):
+        solution = replace(light_up(problem, found.solution), votes=votes)
+        yield replace(found, solution=whole_solution(problem, solution))
 
 
 def whole_solution(problem: Problem, solution: Solution) -> Solution:
@@ -67,7 +84,8 @@ def whole_solution(problem: Problem, solution: Solution) -> Solution:
         return solution
     unlit = np.zeros(problem.stand_in.size, dtype=bool)
     unlit[problem.kept] = solution.unlit
-    return replace(solution, Z=problem.spread_out(solution.Z), unlit=unlit)
+    votes = None if solution.votes is None else problem.spread_out(solution.votes)
+    return replace(solution, Z=problem.spread_out(solution.Z), unlit=unlit, votes=votes)
 
 
 def surviving_path(estimator: Any, problem: Problem, start: Start, step: Step) -> list[PathPoint]:
@@ -114,15 +132,11 @@ def given_init(estimator: Any, problem: Problem) -> Any:
     """The start asked for, checked; given assignments are cut to the samples of positive weight."""
     points, kept = problem.points, problem.kept
     n = points.n if problem.stand_in is None else problem.stand_in.size
-    init = check_init(type(estimator).__name__, chosen_init(estimator, problem), n, points.d, estimator.n_clusters)
+    wanted = estimator.init
+    if isinstance(wanted, str) and wanted == "auto":
+        wanted = "k-means" if problem.landscape is None else "consensus"
+    init = check_init(type(estimator).__name__, wanted, n, points.d, estimator.n_clusters)
     return (init[0], init[1][kept]) if isinstance(init, tuple) and kept is not None else init
-
-
-def chosen_init(estimator: Any, problem: Problem) -> Any:
-    """'auto' is spectral where there is a graph to see, K-means elsewhere."""
-    if isinstance(estimator.init, str) and estimator.init == "auto":
-        return "spectral" if problem.graph.affinity.nnz and estimator.n_clusters > 1 else "k-means"
-    return estimator.init
 
 
 def path_steps(estimator: Any, problem: Problem) -> list[tuple[float, Any]]:

@@ -23,7 +23,7 @@ from .graph.anchors import Anchors
 from .graph.neighbors import NeighborIndex
 
 FORMAT = 1
-NUMBERS = ("objective_", "gap_", "n_iter_", "lam_", "n_components_")
+NUMBERS = ("objective_", "gap_", "n_iter_", "lam_", "anchor_", "n_components_")
 ARRAYS = ("assignments_", "cluster_centers_", "exemplars_", "history_", "bandwidth_")
 
 
@@ -63,6 +63,7 @@ def _arrays(model: Any) -> dict[str, Array]:
         "sample_weight": trained.sample_weight,
         "degrees": trained.degrees,
         "kept": trained.kept,
+        "votes": model.votes_,
         "affinity_scale": trained.affinity and trained.affinity.scale,
     }
     if trained.affinity and (anchors := trained.affinity.anchors):
@@ -127,7 +128,7 @@ def _restore(model: Any, header: dict[str, Any], data: dict[str, Array]) -> None
     model.n_iter_, model.n_components_ = int(model.n_iter_), int(model.n_components_)
     if model.bandwidth_.ndim == 0:
         model.bandwidth_ = float(model.bandwidth_)
-    model.graph_ = _unpack("graph", data)
+    model.graph_, model.votes_ = _unpack("graph", data), data.get("votes")
     if "feature_names_in_" in data:
         model.feature_names_in_ = data["feature_names_in_"].astype(object)
     solution = Solution(
@@ -138,6 +139,7 @@ def _restore(model: Any, header: dict[str, Any], data: dict[str, Array]) -> None
         n_iter=model.n_iter_,
         history=model.history_,
         unlit=data["unlit"],
+        votes=data.get("votes"),
         **header["flags"],
     )
     model.labels_ = solution.labels

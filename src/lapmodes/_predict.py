@@ -112,6 +112,21 @@ def log_densities(trained: Trained, X: Any, threads: int) -> tuple[Array, Array]
     return densities, log_mass - np.log(mass.sum())
 
 
+def outlier_scores(members: list[Array], assignments: Array, densities: Array) -> Array:
+    """1 - (1 - rarity) (1 - doubt) from sorted member densities, assignments and log densities of new points."""
+    labels = assignments.argmax(axis=1)
+    rarity = np.ones(labels.size)
+    for k, own in enumerate(members):
+        at = np.flatnonzero(labels == k)
+        if own.size:
+            denser = own.size - np.searchsorted(own, densities[at, k], side="right")
+            rarity[at] = np.minimum(denser / max(own.size - 1, 1), 1)
+    K = assignments.shape[1]
+    entropy = -np.sum(assignments * np.log(np.where(assignments > 0, assignments, 1)), axis=1, dtype=np.float64)
+    doubt = entropy / np.log(K) if K > 1 else np.zeros_like(entropy)
+    return np.asarray(1 - (1 - rarity) * (1 - np.clip(doubt, 0, 1)))
+
+
 def _widths(trained: Trained, neighbors: Neighbors | None, threads: int) -> Any:
     """The bandwidth for these points: the model's one, or entropic from their training neighbours."""
     if np.ndim(trained.bandwidth) == 0:

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 
 from ._progress import Progress
-from ._records import Array, Graph, Neighbors
+from ._records import Array, Graph, Hints, Landscape, Neighbors
 from ._threads import effective_threads
 from ._validation import check_graph
 from .graph.affinity import (
@@ -23,12 +23,16 @@ from .graph.affinity import (
 )
 from .graph.anchors import usual_anchors
 from .graph.bandwidth import LOCAL_NEIGHBOR, edge_scale, entropic_bandwidth, mean_scale
-from .graph.laplacian import build_graph, empty_graph
+from .graph.landscape import given, survey
+from .graph.laplacian import build_graph, empty_graph, linked
 from .graph.neighbors import NeighborIndex
 from .solve.points import Points, as_points
 
+NO_HINTS = Hints()
 AUTO_SMOOTHNESS = 10.0
 """lam="auto" in units of one over the mean degree."""
+ANCHORED_SMOOTHNESS = 1.0
+"""The same where the start is part of the objective."""
 
 
 @dataclass(frozen=True)
@@ -41,9 +45,15 @@ class Problem:
     """The rule behind the graph, for new points; None for a given graph or none."""
     lam: float
     bandwidth: Any
+    anchor: float
+    """How much the start counts in the objective."""
     sample_weight: Array | None
     index: NeighborIndex | None
     """Finds training neighbours; None where no neighbours were needed."""
+    landscape: Landscape | None = None
+    """What the candidates for a start look at, where the start is a consensus of them."""
+    known: Array | None = None
+    """Cluster of each point, -1 where unknown."""
     kept: Array | None = None
     """Samples of positive weight, where there are others; the points and the graph are of these only."""
     stand_in: Array | None = None
@@ -67,12 +77,14 @@ class Problem:
         return coo_array((W.data, (rows, self.kept[W.indices])), shape=(n, n)).tocsr()
 
 
-def pose(estimator: Any, X: Any, graph: Any, sample_weight: Array | None, progress: Progress) -> Problem:
+def pose(
+    estimator: Any, X: Any, graph: Any, sample_weight: Array | None, progress: Progress, hints: Hints = NO_HINTS
+) -> Problem:
     """Leave out samples of weight zero, then pose the problem for the others."""
     kind = graph_kind(estimator, graph)
     W = check_graph(graph, X.shape[0], X.dtype) if kind == "precomputed" else None
     if sample_weight is None or sample_weight.all():
-        return _pose(estimator, X, kind, W, sample_weight, progress)
+        return _pose(estimator, X, kind, W, sample_weight, progress, hints)
     kept = np.flatnonzero(sample_weight)
     if kept.size < max(estimator.n_clusters, 2):
         raise ValueError(
@@ -80,7 +92,8 @@ def pose(estimator: Any, X: Any, graph: Any, sample_weight: Array | None, progre
             f"Got {kept.size}."
         )
     W = None if W is None else csr_array(W[kept][:, kept])
-    problem = _pose(estimator, X[kept], kind, W, sample_weight[kept], progress)
+    some = hints.among(kept, X.shape[0])
+    problem = _pose(estimator, X[kept], kind, W, sample_weight[kept], progress, some)
     absent = np.flatnonzero(sample_weight == 0)
     index = problem.index or NeighborIndex(problem.points.X, problem.points.threads)
     stand_in = np.empty(X.shape[0], dtype=np.intp)
@@ -89,7 +102,7 @@ def pose(estimator: Any, X: Any, graph: Any, sample_weight: Array | None, progre
     return replace(problem, kept=kept, stand_in=stand_in)
 
 
-def _pose(estimator: Any, X: Any, kind: Any, W: Any, weight: Array | None, progress: Progress) -> Problem:
+def _pose(estimator: Any, X: Any, kind: Any, W: Any, weight: Array | None, progress: Progress, hints: Hints) -> Problem:
     """Search neighbours once, then build the graph and resolve what is 'auto'."""
     threads = effective_threads(estimator.n_jobs)
     points = as_points(X, threads)
@@ -97,6 +110,7 @@ def _pose(estimator: Any, X: Any, kind: Any, W: Any, weight: Array | None, progr
     bandwidth = resolve_bandwidth(estimator.bandwidth, estimator.n_neighbors, neighbors, threads)
     affinity, built = None, empty_graph(points.n, points.dtype)
     if kind == "precomputed":
+        W = linked(W, hints.must_link)
         built = build_graph(W, estimator.laplacian, weight)
     elif kind == "anchor":
         anchors = usual_anchors(X, estimator.random_state)
@@ -106,9 +120,15 @@ def _pose(estimator: Any, X: Any, kind: Any, W: Any, weight: Array | None, progr
         assert neighbors is not None
         width = _heat_width(estimator, bandwidth, neighbors)
         affinity = make_affinity(kind, estimator.n_neighbors, neighbors, width)
-        built = build_graph(symmetric_weights(affinity, neighbors), estimator.laplacian, weight)
-    lam = auto_lam(built, points, bandwidth) if isinstance(estimator.lam, str) else float(estimator.lam)
-    return Problem(points, built, affinity, lam, bandwidth, weight, index)
+        W = linked(symmetric_weights(affinity, neighbors), hints.must_link)
+        built = build_graph(W, estimator.laplacian, weight)
+    anchor = resolve_anchor(estimator, kind)
+    smoothness = ANCHORED_SMOOTHNESS if anchor else AUTO_SMOOTHNESS
+    lam = auto_lam(built, points, bandwidth, smoothness) if isinstance(estimator.lam, str) else float(estimator.lam)
+    landscape = None
+    if chosen_init(estimator, kind) == "consensus":
+        landscape = given(W) if neighbors is None else survey(X, neighbors, estimator.n_neighbors, threads)
+    return Problem(points, built, affinity, lam, bandwidth, anchor, weight, index, landscape, hints.known)
 
 
 def graph_kind(estimator: Any, graph: Any) -> Any:
@@ -122,10 +142,26 @@ def graph_kind(estimator: Any, graph: Any) -> Any:
         raise ValueError("affinity='precomputed' needs the graph: call fit(X, graph=W).")
     if graph is not None:
         return "precomputed"
-    spectral = isinstance(estimator.init, str) and estimator.init == "spectral"
-    if not spectral and not _smooths(estimator):
+    sees_graph = isinstance(estimator.init, str) and estimator.init in ("spectral", "consensus")
+    if not sees_graph and not _smooths(estimator):
         return None
     return "adaptive" if kind == "auto" else kind
+
+
+def chosen_init(estimator: Any, kind: Any) -> Any:
+    """'auto' is the consensus of candidates where there is a graph to see, K-means elsewhere."""
+    if isinstance(estimator.init, str) and estimator.init == "auto":
+        return "consensus" if kind is not None and estimator.n_clusters > 1 else "k-means"
+    return None if not isinstance(estimator.init, str) else estimator.init
+
+
+def resolve_anchor(estimator: Any, kind: Any) -> float:
+    """'auto' is 1 where start, lam and bandwidth are all left to the library; else 0, the paper's objective."""
+    if not isinstance(estimator.anchor, str):
+        return float(estimator.anchor)
+    left = all(isinstance(value, str) for value in (estimator.lam, estimator.bandwidth))
+    auto = isinstance(estimator.init, str) and estimator.init == "auto"
+    return 1.0 if auto and left and estimator.path is None and kind is not None and estimator.n_clusters > 1 else 0.0
 
 
 def _smooths(estimator: Any) -> bool:
@@ -146,14 +182,14 @@ def resolve_bandwidth(bandwidth: Any, n_neighbors: int, neighbors: Neighbors | N
     return entropic_bandwidth(wide, effective_neighbors(n_neighbors, wide), threads)
 
 
-def auto_lam(graph: Graph, points: Points, bandwidth: Any) -> float:
-    """10 / (mean degree): smoothing of the same strength on any graph.
+def auto_lam(graph: Graph, points: Points, bandwidth: Any, smoothness: float) -> float:
+    """Smoothness / (mean degree): smoothing of the same strength on any graph.
 
     With infinite bandwidth the fidelity is a squared distance, and so is the unit of lam.
     """
     mean = float(graph.diagonal.mean(dtype=np.float64))
     unit = points.spread**2 if np.isinf(bandwidth).all() else 1.0
-    return AUTO_SMOOTHNESS * unit / mean if mean > 0 else 0.0
+    return smoothness * unit / mean if mean > 0 else 0.0
 
 
 def search_reach(n_neighbors: int, kind: Any, bandwidth: Any) -> int:
@@ -168,7 +204,10 @@ def search_reach(n_neighbors: int, kind: Any, bandwidth: Any) -> int:
 
 def _neighbors(estimator: Any, X: Any, kind: Any, threads: int, progress: Progress) -> tuple[Any, Any]:
     """The index over X and the neighbours of its rows; None for both where nothing needs them."""
-    reach = min(search_reach(estimator.n_neighbors, kind, estimator.bandwidth), X.shape[0] - 1)
+    reach = search_reach(estimator.n_neighbors, kind, estimator.bandwidth)
+    if kind != "precomputed" and chosen_init(estimator, kind) == "consensus":
+        reach = max(reach, 2 * estimator.n_neighbors)
+    reach = min(reach, X.shape[0] - 1)
     if reach == 0:
         return None, None
     with progress.phase("neighbours", X.shape[0]) as step:

@@ -13,6 +13,24 @@ Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
+class Hints:
+    """What the user knows of the clusters."""
+
+    known: Array | None = None
+    """Cluster of each point, -1 where unknown."""
+    must_link: Array | None = None
+    """Pairs of points that belong together, (M, 2)."""
+
+    def among(self, kept: Array, n: int) -> Hints:
+        """The hints on some of the n points."""
+        place = np.full(n, -1, dtype=np.int64)
+        place[kept] = np.arange(kept.size)
+        known = None if self.known is None else self.known[kept]
+        pairs = None if self.must_link is None else place[self.must_link]
+        return Hints(known, None if pairs is None else pairs[(pairs >= 0).all(axis=1)])
+
+
+@dataclass(frozen=True)
 class Neighbors:
     """The nearest neighbours of each row, nearest first; a point is never its own neighbour."""
 
@@ -24,6 +42,15 @@ class Neighbors:
     def first(self, k: int) -> Neighbors:
         """The k nearest only."""
         return Neighbors(self.indices[:, :k], self.distances[:, :k], self.recall)
+
+
+@dataclass(frozen=True)
+class Tree:
+    """The N - 1 edges of a spanning tree, shortest first."""
+
+    start: Array
+    end: Array
+    length: Array
 
 
 @dataclass(frozen=True)
@@ -69,6 +96,18 @@ class Graph:
         if self.weights.dtype == dtype:
             return self
         return replace(self, weights=self.weights.astype(dtype), diagonal=self.diagonal.astype(dtype))
+
+
+@dataclass(frozen=True)
+class Landscape:
+    """What the candidates for a start see: neighbours, spanning trees and several weightings of the graph."""
+
+    graphs: tuple[Graph, ...]
+    """Weightings in double precision; the first one also judges the candidates."""
+    neighbors: Neighbors | None = None
+    trees: tuple[Tree, ...] = ()
+    """Of the distances, and of the distances that are at least those at which a point has a few neighbours."""
+    n_neighbors: int = 10
 
 
 @dataclass(frozen=True)
@@ -143,6 +182,8 @@ class Solution:
     """One row an iteration, of dtype HISTORY."""
     unlit: Array
     """Mask of the points in parts of the graph that no mode's kernel reaches; they follow their nearest lit point."""
+    votes: Array | None = None
+    """What the anchor pulls the assignments to: the start; None without an anchor."""
 
     @property
     def empty(self) -> list[int]:

@@ -30,6 +30,7 @@ class KModes(LaplacianKModes):
     """
 
     lam: Any = 0.0
+    anchor: Any = 0.0
     affinity: Any = "auto"
     laplacian: Any = "unnormalized"
 
@@ -87,6 +88,7 @@ callback
     """
 
     bandwidth: Any = np.inf
+    anchor: Any = 0.0
 
     def __init__(
         self,

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array, issparse
 from ._records import Array
 from .graph.affinity import KINDS
 
-INITS = ("auto", "k-means", "k-means++", "random", "spectral")
+INITS = ("auto", "consensus", "k-means", "k-means++", "random", "spectral")
 
 
 def parameter_error(owner: str, name: str, expected: str, got: Any) -> ValueError:
@@ -45,6 +45,11 @@ def check_parameters(estimator: Any) -> None:
         not isinstance(estimator.init, str) or estimator.init in INITS,
         "init",
         f"one of {', '.join(map(repr, INITS))}, an array of modes or a tuple (modes, assignments)",
+    )
+    need(
+        _is_auto(estimator.anchor) or (is_real(estimator.anchor, 0) and np.isfinite(estimator.anchor)),
+        "anchor",
+        "a finite float of at least 0 or 'auto'",
     )
     need(is_int(estimator.n_init, 1), "n_init", "an int of at least 1")
     need(is_int(estimator.max_iter, 1), "max_iter", "an int of at least 1")
@@ -206,3 +211,32 @@ def _check_modes(modes: Any, d: int, K: int) -> Array:
     if not np.isfinite(C).all():
         raise ValueError("The modes in 'init' must be finite. Got NaN or infinity.")
     return C
+
+
+def check_partial(y: Any, n: int, K: int) -> Array | None:
+    """Known clusters, -1 where unknown; None where y does not say -1 anywhere, as when a pipeline hands on classes."""
+    if y is None:
+        return None
+    known = np.asarray(y)
+    if known.ndim != 1 or not np.issubdtype(known.dtype, np.integer) or not (known == -1).any():
+        return None
+    if known.size != n:
+        raise ValueError(f"'y' must have one entry a sample, {n}. Got {known.size}.")
+    if known.min() < -1 or known.max() >= K:
+        raise ValueError(
+            f"'y' must hold clusters from 0 to n_clusters - 1 = {K - 1}, or -1 where unknown. "
+            f"Got values from {known.min()} to {known.max()}."
+        )
+    return known.astype(np.int32) if (known >= 0).any() else None
+
+
+def check_must_link(pairs: Any, n: int) -> Array | None:
+    """Pairs of samples, (M, 2)."""
+    if pairs is None:
+        return None
+    pairs = np.asarray(pairs)
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or not np.issubdtype(pairs.dtype, np.integer):
+        raise ValueError(f"'must_link' must be an array of int pairs, shape (n_pairs, 2). Got shape {pairs.shape}.")
+    if pairs.size and (pairs.min() < 0 or pairs.max() >= n):
+        raise ValueError(f"'must_link' must hold samples from 0 to {n - 1}. Got {pairs.min()} to {pairs.max()}.")
+    return pairs

@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, diags_array
+from scipy.sparse import coo_array, csr_array, diags_array
 from scipy.sparse.csgraph import connected_components
 
 from .._records import Array, Graph
+
+LINK = 10.0
+"""Weight of a must-link edge, in mean degrees: it outweighs all other edges of its ends."""
 
 
 def build_graph(W: Any, laplacian: str = "unnormalized", sample_weight: Array | None = None) -> Graph:
@@ -31,6 +34,19 @@ def build_graph(W: Any, laplacian: str = "unnormalized", sample_weight: Array | 
     data = W.data * np.repeat(inverse_root, np.diff(W.indptr)) * inverse_root[W.indices]
     S = csr_array((data, W.indices, W.indptr), shape=W.shape)
     return Graph(W, S, (degrees > 0).astype(W.dtype), degrees, component)
+
+
+def linked(W: Any, pairs: Array | None) -> Any:
+    """W with an edge of `LINK` mean degrees more for each pair; the same pair twice counts once."""
+    if pairs is None or len(pairs) == 0:
+        return W
+    n = W.shape[0]
+    mean = float(W.sum(dtype=np.float64)) / n
+    weight = np.full(len(pairs), LINK * (mean or 1.0), dtype=W.dtype)
+    A = coo_array((weight, (pairs[:, 0], pairs[:, 1])), shape=(n, n)).tocsr()
+    extra = A.maximum(A.T)
+    extra.data[:] = weight[0]
+    return csr_array(W.maximum(extra))
 
 
 def empty_graph(n: int, dtype: Any) -> Graph:

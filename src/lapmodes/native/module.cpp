@@ -18,6 +18,9 @@
 #endif
 
 namespace nb = nanobind;
+
+void bind_starts(nb::module_& m);  // starts.cpp
+
 using namespace nb::literals;
 using lapmodes::Csr;
 using lapmodes::InverseWidth;
@@ -270,6 +273,7 @@ NB_MODULE(_native, m) {
 #endif
     bind<float>(m);
     bind<double>(m);
+    bind_starts(m);
     m.def("entropic_precisions", [](const In<double>& d2, double perplexity, const Out<double>& beta, int threads) {
         require(d2.ndim() == 2 && d2.shape(1) > 0 && beta.size() == d2.shape(0), "d2 must be (n, m) and beta (n,)");
         threads = useful_threads(threads, static_cast<Index>(d2.size()) * 100);

@@ -12,6 +12,7 @@ from .._records import HISTORY, Array, Assignments, Graph, Solution, Start
 from .assignments import solve_assignments
 from .modes import shift_modes
 from .objective import fidelity, is_infinite, scale_of
+from .partial import Pins, solve_pinned
 from .points import Points, nearest_mode, one_hot
 
 
@@ -36,10 +37,15 @@ def alternate(
     sigma: float | Array,
     settings: Settings,
     *,
+    pull: Array | None = None,
+    pins: Pins | None = None,
     sample_weight: Array | None = None,
     step: Step = no_step,
 ) -> Solution:
-    """Minimise the objective from a start; it falls at every step."""
+    """Minimise the objective from a start; it falls at every step.
+
+    `pull` (N, K) is added to the linear term; pinned rows are held.
+    """
     C, Z = start.C, start.Z
     rest = settings.tol * _length(points, sigma)
     history: list[tuple[float, ...]] = []
@@ -50,8 +56,10 @@ def alternate(
         modes = shift_modes(points, weighted, C, sigma, tol=0.1 * rest)
         C = modes.C
         B = fidelity(points, C, sigma, sample_weight)
+        if pull is not None:
+            B += pull
         middle = perf_counter()
-        result = _assign(points, graph, C, B, lam, sigma, Z, settings)
+        result = _assign(points, graph, C, B, lam, sigma, Z, settings, pins)
         settled = modes.moved <= rest and (lam > 0 or not settings.hard or bool((result.Z == Z).all()))
         Z = result.Z
         history.append(
@@ -83,12 +91,17 @@ def _assign(
     sigma: float | Array,
     Z: Array,
     settings: Settings,
+    pins: Pins | None,
 ) -> Assignments:
     """The Z-step; without smoothing it is the nearest mode, also where all kernel values underflow."""
+    if lam > 0 and pins is not None:
+        return solve_pinned(graph, B, lam, Z, pins, tol=settings.gap, threads=points.threads)
     if lam > 0:
         return solve_assignments(graph, B, lam, Z, tol=settings.gap, threads=points.threads)
     nearest = B.argmax(axis=1) if is_infinite(sigma) else nearest_mode(points, C)
     Z = one_hot(nearest, C.shape[0], points.dtype)
+    if pins is not None:
+        Z[pins.pinned] = pins.Z
     return Assignments(Z, -float((B * Z).sum(dtype=np.float64)), 0.0, 1, True)
 
 

@@ -7,12 +7,16 @@ from typing import Any
 import numpy as np
 
 from .._progress import Step, no_step
-from .._records import Array, Graph, Start
+from .._records import Array, Graph, Landscape, Start
 from .alternate import Settings, alternate
-from .points import Points, kernel_values, nearest_mode, one_hot
+from .candidates import make_candidates, sample_rows
+from .consensus import Consensus, find_consensus
+from .partial import cluster_order, spread_labels
+from .points import Points, as_points, kernel_values, nearest_mode, one_hot
 from .spectral import spectral_labels
 
 KMEANS_RESTARTS = 10
+KMEANS_CANDIDATE_RESTARTS = 4
 KMEANS_SETTINGS = Settings(tol=1e-3, max_iter=300, hard=False)
 
 
@@ -23,10 +27,36 @@ def make_start(
     K: int,
     rng: np.random.RandomState,
     *,
+    landscape: Landscape | None = None,
+    known: Array | None = None,
     sample_weight: Array | None = None,
     step: Step = no_step,
 ) -> Start:
-    """One start of the named kind, or from given modes, or from (modes or None, assignments)."""
+    """One start of the named kind, or from given modes, or from (modes or None, assignments).
+
+    With partial labels the clusters of a start are named by what the labels say when they spread over the graph.
+    """
+    start = _unnamed(points, graph, init, K, rng, landscape, sample_weight, step)
+    if known is None:
+        return start
+    named = spread_labels(graph if landscape is None else landscape.graphs[0], known, K)
+    order = cluster_order(start.Z, named)
+    Z = np.ascontiguousarray(start.Z[:, order])
+    at = np.flatnonzero(known >= 0)
+    Z[at] = one_hot(known[at], K, Z.dtype)
+    return Start(np.ascontiguousarray(start.C[order]), Z)
+
+
+def _unnamed(
+    points: Points,
+    graph: Graph,
+    init: Any,
+    K: int,
+    rng: np.random.RandomState,
+    landscape: Landscape | None,
+    sample_weight: Array | None,
+    step: Step,
+) -> Start:
     if isinstance(init, tuple):
         modes, Z = init
         Z = np.ascontiguousarray(Z, dtype=points.dtype)
@@ -35,6 +65,10 @@ def make_start(
         return from_modes(points, _typed(init, points))
     if init == "k-means":
         return best_kmeans(points, graph, K, rng, sample_weight=sample_weight, step=step)
+    if init == "consensus":
+        assert landscape is not None
+        votes = reach_consensus(points, graph, landscape, K, rng, sample_weight).votes.astype(points.dtype)
+        return Start(dense_modes(points, graph, votes), votes)
     if init == "spectral":
         Z = one_hot(spectral_labels(graph, K, rng), K, points.dtype)
         return Start(dense_modes(points, graph, Z), Z)
@@ -50,6 +84,25 @@ def dense_modes(points: Points, graph: Graph, Z: Array) -> Array:
     """For each cluster its point with most weight to others of the cluster; the heaviest where there is none."""
     inside = Z * (graph.affinity @ Z)
     return points.rows(np.where(inside.max(axis=0) > 0, inside.argmax(axis=0), Z.argmax(axis=0)))
+
+
+def reach_consensus(
+    points: Points,
+    graph: Graph,
+    landscape: Landscape,
+    K: int,
+    rng: np.random.RandomState,
+    sample_weight: Array | None = None,
+) -> Consensus:
+    """The partition that candidates of unlike kinds agree on."""
+    rows = sample_rows(points.n, rng)
+    some = points if rows.size == points.n else as_points(points.X[rows], points.threads)
+    weight = None if sample_weight is None else sample_weight[rows]
+    restarts = KMEANS_CANDIDATE_RESTARTS
+    means = best_kmeans(some, graph, K, rng, restarts=restarts, sample_weight=weight).C
+    kmeans = nearest_mode(points, means)
+    found = make_candidates(points, landscape, K, kmeans, rng)
+    return find_consensus(found or {"k-means": kmeans}, landscape.graphs[0].affinity, K)
 
 
 def best_kmeans(

@@ -1,0 +1,213 @@
+// Communities of a weighted graph by the Leiden method (Traag, Waltman & van Eck 2019), deterministic for a seed.
+// Maximises sum_c (w_cc - resolution d_c^2 / 2m), with w_cc the weight inside community c and d_c its degree.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <numeric>
+#include <random>
+#include <utility>
+#include <vector>
+
+namespace lapmodes {
+
+using Labels = std::vector<std::int32_t>;
+
+// One level of the hierarchy: a graph whose nodes stand for sets of points.
+struct Level {
+    std::vector<std::int64_t> indptr;
+    std::vector<std::int32_t> indices;
+    std::vector<double> weights;
+    std::vector<double> degree;
+    std::int64_t n() const { return static_cast<std::int64_t>(degree.size()); }
+};
+
+inline std::int32_t renumber(Labels& labels) {
+    std::vector<std::int32_t> number(labels.size(), -1);
+    std::int32_t next = 0;
+    for (auto& label : labels) {
+        if (number[label] < 0) number[label] = next++;
+        label = number[label];
+    }
+    return next;
+}
+
+// The weights from one node to the communities around it.
+class Around {
+  public:
+    explicit Around(std::int64_t n) : weight_(static_cast<std::size_t>(n), 0.0) {}
+    template <class Wanted>
+    void look(const Level& level, std::int64_t v, const Labels& labels, Wanted wanted) {
+        for (const auto c : seen_) weight_[c] = 0;
+        seen_.clear();
+        for (std::int64_t e = level.indptr[v]; e < level.indptr[v + 1]; ++e) {
+            const std::int32_t u = level.indices[e];
+            if (u == v || !wanted(u)) continue;
+            const std::int32_t c = labels[u];
+            if (weight_[c] == 0) seen_.push_back(c);
+            weight_[c] += level.weights[e];
+        }
+    }
+    const Labels& seen() const { return seen_; }
+    double operator[](std::int32_t c) const { return weight_[c]; }
+
+  private:
+    std::vector<double> weight_;
+    Labels seen_;
+};
+
+inline Labels shuffled(std::int64_t n, std::mt19937_64& random) {
+    Labels order(static_cast<std::size_t>(n));
+    std::iota(order.begin(), order.end(), 0);
+    for (std::int64_t i = n - 1; i > 0; --i)
+        std::swap(order[i], order[random() % static_cast<std::uint64_t>(i + 1)]);
+    return order;
+}
+
+// Moves single nodes to the best community until none wants to move; whether any did.
+inline bool move_nodes(const Level& level, Labels& labels, double price, std::mt19937_64& random) {
+    const std::int64_t n = level.n();
+    std::vector<double> mass(static_cast<std::size_t>(n), 0.0);
+    Labels members(static_cast<std::size_t>(n), 0), vacant;
+    for (std::int64_t v = 0; v < n; ++v) mass[labels[v]] += level.degree[v], ++members[labels[v]];
+    for (std::int64_t c = n - 1; c >= 0; --c)
+        if (members[c] == 0) vacant.push_back(static_cast<std::int32_t>(c));
+    const Labels order = shuffled(n, random);
+    std::deque<std::int32_t> queue(order.begin(), order.end());
+    std::vector<bool> waiting(static_cast<std::size_t>(n), true);
+    Around around(n);
+    bool moved = false;
+    while (!queue.empty()) {
+        const std::int32_t v = queue.front(), own = labels[v];
+        queue.pop_front();
+        waiting[v] = false;
+        around.look(level, v, labels, [](std::int32_t) { return true; });
+        const double toll = price * level.degree[v];
+        mass[own] -= level.degree[v];
+        std::int32_t best = own;
+        double gain = around[own] - toll * mass[own];
+        const double least = 1e-12 * level.degree[v];
+        for (const auto c : around.seen()) {
+            const double here = around[c] - toll * mass[c];
+            if (here > gain + least) best = c, gain = here;
+        }
+        if (gain < -least && members[own] > 1 && !vacant.empty()) {
+            best = vacant.back();
+            vacant.pop_back();
+        }
+        mass[best] += level.degree[v];
+        if (best == own) continue;
+        moved = true;
+        labels[v] = best;
+        ++members[best];
+        if (--members[own] == 0) vacant.push_back(own);
+        for (std::int64_t e = level.indptr[v]; e < level.indptr[v + 1]; ++e) {
+            const std::int32_t u = level.indices[e];
+            if (labels[u] != best && !waiting[u]) {
+                waiting[u] = true;
+                queue.push_back(u);
+            }
+        }
+    }
+    return moved;
+}
+
+// Splits each community into well-connected parts, grown from single nodes.
+inline Labels refine(const Level& level, const Labels& labels, double price, std::mt19937_64& random) {
+    const std::int64_t n = level.n();
+    Labels parts(static_cast<std::size_t>(n));
+    std::iota(parts.begin(), parts.end(), 0);
+    std::vector<double> whole(static_cast<std::size_t>(n), 0.0), mass = level.degree, outward(mass.size(), 0.0);
+    std::vector<bool> alone(static_cast<std::size_t>(n), true);
+    for (std::int64_t v = 0; v < n; ++v) whole[labels[v]] += level.degree[v];
+    for (std::int64_t v = 0; v < n; ++v)
+        for (std::int64_t e = level.indptr[v]; e < level.indptr[v + 1]; ++e)
+            if (level.indices[e] != v && labels[level.indices[e]] == labels[v]) outward[v] += level.weights[e];
+    const auto connected = [&](std::int32_t part, std::int32_t label) {
+        return outward[part] >= price * mass[part] * (whole[label] - mass[part]);
+    };
+    Around around(n);
+    for (const std::int32_t v : shuffled(n, random)) {
+        const std::int32_t label = labels[v];
+        if (!alone[v] || !connected(v, label)) continue;
+        around.look(level, v, parts, [&](std::int32_t u) { return labels[u] == label; });
+        std::int32_t best = v;
+        double gain = 0;
+        for (const auto part : around.seen()) {
+            const double here = around[part] - price * level.degree[v] * mass[part];
+            if (here > gain && connected(part, label)) best = part, gain = here;
+        }
+        if (best == v) continue;
+        outward[best] += outward[v] - 2 * around[best];
+        mass[best] += level.degree[v];
+        mass[v] = outward[v] = 0;
+        parts[v] = best;
+        alone[v] = alone[best] = false;
+    }
+    return parts;
+}
+
+// The graph between the parts; weights inside a part stay as a loop.
+inline Level merge_parts(const Level& level, const Labels& parts, std::int64_t count) {
+    Level coarse;
+    coarse.degree.assign(static_cast<std::size_t>(count), 0.0);
+    std::vector<std::int64_t> first(static_cast<std::size_t>(count) + 1, 0);
+    for (const auto part : parts) ++first[part + 1];
+    std::partial_sum(first.begin(), first.end(), first.begin());
+    Labels members(parts.size());
+    auto next = first;
+    for (std::size_t v = 0; v < parts.size(); ++v) members[next[parts[v]]++] = static_cast<std::int32_t>(v);
+    std::vector<double> weight(static_cast<std::size_t>(count), 0.0);
+    Labels seen;
+    coarse.indptr.push_back(0);
+    for (std::int64_t part = 0; part < count; ++part) {
+        for (std::int64_t i = first[part]; i < first[part + 1]; ++i) {
+            const std::int32_t v = members[i];
+            coarse.degree[part] += level.degree[v];
+            for (std::int64_t e = level.indptr[v]; e < level.indptr[v + 1]; ++e) {
+                const std::int32_t other = parts[level.indices[e]];
+                if (weight[other] == 0) seen.push_back(other);
+                weight[other] += level.weights[e];
+            }
+        }
+        for (const auto other : seen) {
+            coarse.indices.push_back(other);
+            coarse.weights.push_back(weight[other]);
+            weight[other] = 0;
+        }
+        seen.clear();
+        coarse.indptr.push_back(static_cast<std::int64_t>(coarse.indices.size()));
+    }
+    return coarse;
+}
+
+// labels IN: where to begin, OUT: the communities, numbered from 0. Returns how many.
+inline std::int32_t leiden(const Level& finest, Labels& labels, double resolution, int rounds, std::uint64_t seed) {
+    const double total = std::accumulate(finest.degree.begin(), finest.degree.end(), 0.0);
+    const double price = total > 0 ? resolution / total : 0;
+    std::mt19937_64 random(seed);
+    for (int round = 0; round < rounds; ++round) {
+        renumber(labels);
+        Level level = finest;
+        Labels place(labels.size()), at = labels;
+        std::iota(place.begin(), place.end(), 0);
+        bool changed = false;
+        for (;;) {
+            changed |= move_nodes(level, at, price, random);
+            renumber(at);  // there are at most as many communities as parts: the numbers fit the next level
+            Labels parts = refine(level, at, price, random);
+            const std::int32_t count = renumber(parts);
+            for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = at[place[i]];
+            if (count == level.n()) break;
+            Labels coarse(static_cast<std::size_t>(count));
+            for (std::size_t v = 0; v < parts.size(); ++v) coarse[parts[v]] = at[v];
+            for (auto& node : place) node = parts[node];
+            level = merge_parts(level, parts, count);
+            at = std::move(coarse);
+        }
+        if (!changed) break;
+    }
+    return renumber(labels);
+}
+
+}  // namespace lapmodes

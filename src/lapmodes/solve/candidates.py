@@ -1,0 +1,80 @@
+"""Candidates for a start: partitions by unlike principles, which fail on unlike data."""
+
+from __future__ import annotations
+
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from .._records import Array, Graph, Landscape
+from .communities import community_labels, modularity
+from .linkage import even_labels
+from .points import Points
+from .prominence import prominent_labels
+from .spectral import spectral_labels
+
+DENSITY_SHARES = (0.5, 0.7, 1.0, 1.4)
+"""Neighbours of the density estimates, as shares of n_neighbors."""
+UNEVENNESS = (0.3, 0.5)
+SEEDS = 3
+"""Runs of the Leiden method on each graph, of which the one of highest modularity counts; one above `MANY_POINTS`."""
+MANY_POINTS = 20_000
+SPECTRAL_POINTS = MANY_POINTS
+"""Above this the eigenvectors cost more than all other candidates together."""
+MIXTURE_DIMENSIONS = 16
+"""Above this a covariance a cluster asks for more points than clusters have."""
+
+
+def make_candidates(
+    points: Points, landscape: Landscape, K: int, kmeans: Array, rng: np.random.RandomState
+) -> dict[str, Array]:
+    """Partitions into exactly K clusters, by name; those that fail to find K are left out."""
+    found = {"k-means": kmeans}
+    k = landscape.n_neighbors
+    if landscape.neighbors is not None:
+        for share in DENSITY_SHARES:
+            width = max(1, round(share * k))
+            found[f"modes, {width} neighbours"] = prominent_labels(landscape, K, width)
+        for tree, kind in zip(landscape.trees, ("distance", "reachability"), strict=True):
+            for gini in UNEVENNESS:
+                found[f"linkage, {kind}, Gini {gini}"] = even_labels(tree, K, gini)
+    found |= _communities(landscape.graphs, K, points.threads, rng)
+    if points.n <= SPECTRAL_POINTS:
+        found["spectral"] = spectral_labels(landscape.graphs[0], K, rng)
+    if points.d <= MIXTURE_DIMENSIONS:
+        found["mixture"] = _mixture(points, K, rng)
+    return {name: labels for name, labels in found.items() if np.unique(labels).size == K}
+
+
+def _communities(graphs: tuple[Graph, ...], K: int, threads: int, rng: np.random.RandomState) -> dict[str, Array]:
+    """The best of a few runs on each graph; the runs share the threads, their results do not depend on them."""
+    each = SEEDS if graphs[0].degrees.size <= MANY_POINTS else 1
+    jobs = [(graph.affinity, int(rng.randint(2**31 - 1))) for graph in graphs for _ in range(each)]
+    with ThreadPoolExecutor(threads) as pool:
+        runs = list(pool.map(lambda job: community_labels(job[0], K, job[1]), jobs))
+    best = {}
+    for i, graph in enumerate(graphs):
+        merits = [modularity(graph.affinity, labels) for labels in runs[i * each : (i + 1) * each]]
+        best[f"communities, graph {i}"] = runs[i * each + int(np.argmax(merits))]
+    return best
+
+
+def sample_rows(n: int, rng: np.random.RandomState) -> Array:
+    """All rows, or a sample of `MANY_POINTS` where there are more."""
+    return np.arange(n) if n <= MANY_POINTS else np.sort(rng.choice(n, MANY_POINTS, replace=False))
+
+
+def _mixture(points: Points, K: int, rng: np.random.RandomState) -> Array:
+    """A mixture of Gaussians with full covariances, fitted to a sample where there are many points."""
+    from sklearn.mixture import GaussianMixture
+
+    X = points.rows(np.arange(points.n)).astype(np.float64) / (points.spread or 1.0)
+    sample = X[sample_rows(points.n, rng)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a loose fit is one candidate among many
+        try:
+            labels = GaussianMixture(K, random_state=rng).fit(sample).predict(X)
+        except ValueError:  # fewer distinct points than clusters
+            return np.zeros(points.n, dtype=np.int32)
+    return np.asarray(labels, dtype=np.int32)

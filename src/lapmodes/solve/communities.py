@@ -1,0 +1,86 @@
+"""Exactly K communities of a graph: the Leiden method with its resolution searched for K."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import _native
+from .._records import Array
+
+ROUNDS = 2
+SEARCHES = 20
+
+
+def community_labels(W: Any, K: int, seed: int) -> Array:
+    """K communities of high modularity; where no resolution gives K, the next larger number is merged."""
+    arrays = (W.indptr.astype(np.int64), W.indices.astype(np.int32), W.data.astype(np.float64))
+
+    def at(resolution: float) -> tuple[int, Array]:
+        labels = np.arange(W.shape[0], dtype=np.int32)
+        count = _native.leiden(*arrays, resolution, ROUNDS, seed, labels)
+        return count, labels
+
+    # The logs of resolution and count; one community at resolution zero, say 1e-4.
+    low, high = (np.log(1e-4), 0.0), (np.inf, np.inf)
+    point, finest = 0.0, None
+    for search in range(SEARCHES):
+        count, labels = at(float(np.exp(point)))
+        if count == K:
+            return labels
+        if count > K:
+            high, finest = (point, np.log(count)), labels
+        else:
+            low = (point, np.log(count))
+        point = _between(low, high, np.log(K), search)
+    return merge_communities(W, np.arange(W.shape[0], dtype=np.int32) if finest is None else finest, K)
+
+
+def _between(low: tuple[float, float], high: tuple[float, float], wanted: float, search: int) -> float:
+    """Where to look next: outward while unbounded, then on the line through both ends, or half way in turn."""
+    if np.isinf(high[0]):
+        return low[0] + 1.0 + 0.5 * search
+    share = (wanted - low[1]) / (high[1] - low[1]) if search % 2 == 0 else 0.5
+    return low[0] + float(np.clip(share, 0.1, 0.9)) * (high[0] - low[0])
+
+
+def merge_communities(W: Any, labels: Array, K: int) -> Array:
+    """Merge the two communities that modularity wants together most until K are left."""
+    A = between(W, labels)
+    total = max(float(A.sum()), np.finfo(float).tiny)
+    owner = np.arange(A.shape[0])
+    alive = list(range(A.shape[0]))
+    while len(alive) > K:
+        part = A[np.ix_(alive, alive)] / total
+        mass = part.sum(axis=1)
+        gain = part - np.outer(mass, mass)
+        np.fill_diagonal(gain, -np.inf)
+        i, j = sorted(alive[x] for x in np.unravel_index(gain.argmax(), gain.shape))
+        A[i] += A[j]
+        A[:, i] += A[:, j]
+        owner[owner == j] = i
+        alive.remove(j)
+    return np.unique(owner, return_inverse=True)[1].astype(np.int32)[labels]
+
+
+def between(W: Any, labels: Array) -> Array:
+    """The weights between clusters, (K, K), each pair of points counted twice."""
+    K = int(labels.max()) + 1
+    start = np.repeat(labels.astype(np.int64), np.diff(W.indptr))
+    flat = np.bincount(start * K + labels[W.indices], weights=W.data, minlength=K * K)
+    return flat.reshape(K, K)
+
+
+def modularity(W: Any, labels: Array) -> float:
+    """Newman's modularity of a partition."""
+    A = between(W, labels)
+    total = A.sum()
+    return float(np.trace(A) / total - np.square(A.sum(axis=1) / total).sum()) if total > 0 else 0.0
+
+
+def normalized_cut(W: Any, labels: Array) -> float:
+    """Mean over clusters of the share of their degree that leaves them."""
+    A = between(W, labels)
+    degree = A.sum(axis=1)
+    return float(np.mean(1 - np.diag(A) / np.where(degree > 0, degree, 1)))

@@ -1,0 +1,100 @@
+"""One partition out of many: the one the others agree with and the graph is cut least by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from .._records import Array
+from .communities import normalized_cut
+
+CUT_SHARE = 0.5
+"""What one standard deviation of the cut counts against one of the agreement."""
+TRUST_POWER = 4
+"""Votes weigh as much as their agreement with the chosen partition to this power."""
+
+
+@dataclass(frozen=True)
+class Consensus:
+    """The chosen partition, how every point is voted for, and how the candidates were ranked."""
+
+    names: tuple[str, ...]
+    labels: Array
+    votes: Array
+    """(N, K), rows on the simplex: the candidates' weighted votes, in the numbering of `labels`."""
+    agreement: Array
+    """Mean adjusted Rand index of each candidate with the others."""
+    cut: Array
+    """Mean normalised cut of each candidate."""
+    score: Array
+    chosen: int
+
+
+def find_consensus(candidates: dict[str, Array], W: Any, K: int) -> Consensus:
+    """Choose among partitions into K clusters each, without labels.
+
+    The score of a candidate is its mean adjusted Rand index with the others minus `CUT_SHARE` times its mean
+    normalised cut, both in standard deviations over the candidates.
+    """
+    names, partitions = tuple(candidates), list(candidates.values())
+    pairs = pair_agreement(partitions)
+    np.fill_diagonal(pairs, 0)
+    agreement = pairs.sum(axis=1) / max(len(names) - 1, 1)
+    cut = np.array([normalized_cut(W, labels) for labels in partitions])
+    score = _standard(agreement) - CUT_SHARE * _standard(cut)
+    chosen = int(score.argmax())
+    trust = np.maximum(pairs[chosen], 0) ** TRUST_POWER
+    trust[chosen] = 1
+    votes = count_votes(partitions, partitions[chosen], trust, K)
+    if np.unique(votes.argmax(axis=1)).size < K:  # a small cluster was outvoted
+        votes = count_votes([partitions[chosen]], partitions[chosen], np.ones(1), K)
+    return Consensus(names, partitions[chosen], votes, agreement, cut, score, chosen)
+
+
+def count_votes(partitions: list[Array], reference: Array, trust: Array, K: int) -> Array:
+    """Weighted votes for each point, clusters matched to those of the reference by their common points."""
+    votes = np.zeros((reference.size, K))
+    rows = np.arange(reference.size)
+    for labels, weight in zip(partitions, trust, strict=True):
+        match = np.empty(K, dtype=np.int64)
+        own, theirs = linear_sum_assignment(-contingency(labels, reference, K))
+        match[own] = theirs
+        votes[rows, match[labels]] += weight
+    return votes / trust.sum()
+
+
+def pair_agreement(partitions: list[Array]) -> Array:
+    """Adjusted Rand index of every pair."""
+    m = len(partitions)
+    out = np.eye(m)
+    for i in range(m):
+        for j in range(i):
+            out[i, j] = out[j, i] = adjusted_rand(partitions[i], partitions[j])
+    return out
+
+
+def adjusted_rand(one: Array, two: Array) -> float:
+    """Agreement of two partitions: 1 where they are the same, 0 on average by chance (Hubert & Arabie 1985)."""
+    table = contingency(one, two, int(max(one.max(), two.max())) + 1).astype(np.float64)
+
+    def pairs(counts: Array) -> float:
+        return float((counts * (counts - 1)).sum()) / 2
+
+    both, first, second = pairs(table), pairs(table.sum(axis=1)), pairs(table.sum(axis=0))
+    chance = first * second / pairs(np.array([float(one.size)]))
+    possible = 0.5 * (first + second) - chance
+    return (both - chance) / possible if possible > 0 else 1.0
+
+
+def contingency(one: Array, two: Array, K: int) -> Array:
+    """Number of points in each pair of clusters, (K, K)."""
+    return np.bincount(one.astype(np.int64) * K + two, minlength=K * K).reshape(K, K)
+
+
+def _standard(values: Array) -> Array:
+    """In standard deviations; differences within rounding are none."""
+    spread = values.std()
+    return (values - values.mean()) / spread if spread > 1e-9 else np.zeros_like(values)

@@ -1,0 +1,45 @@
+"""Prominent modes: the K hills of the neighbour density that rise highest above their passes, weighed by mass."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import _native
+from .._records import Array, Landscape
+
+MASS_POWER = 0.5
+"""A hill of m points counts sqrt(m) times its prominence: the noise of a hill's height falls like 1 / sqrt(m)."""
+
+
+def prominent_labels(landscape: Landscape, K: int, k: int) -> Array:
+    """Labels of the K most prominent hills of the density from k neighbours.
+
+    The log density is minus the log of the root mean square distance to the k nearest neighbours. Hills meet at the
+    highest edge between them (of the neighbour graph and the spanning tree), whose height is that of its lower end,
+    or less where the edge is long.
+    """
+    assert landscape.neighbors is not None
+    near = landscape.neighbors.first(landscape.n_neighbors)
+    tree = landscape.trees[0]
+    n, width = near.indices.shape
+    height = log_density(landscape.neighbors.first(k).distances)
+    start = np.concatenate([np.repeat(np.arange(n, dtype=np.int32), width), tree.start])
+    end = np.concatenate([near.indices.ravel().astype(np.int32, copy=False), tree.end])
+    length = np.concatenate([near.distances.ravel().astype(np.float64), tree.length])
+    saddle = np.minimum(np.minimum(height[start], height[end]), -_log(length))
+    order = np.argsort(-saddle, kind="stable")
+    labels = np.empty(n, dtype=np.int32)
+    _native.prominent_modes(start[order], end[order], saddle[order], height, K, MASS_POWER, labels)
+    return labels
+
+
+def log_density(distances: Array) -> Array:
+    """Minus the log of the root mean square distance to the neighbours."""
+    return -0.5 * _log(np.square(distances, dtype=np.float64).mean(axis=1))
+
+
+def _log(values: Array) -> Array:
+    """The logarithm; zero distances (duplicates) count as the smallest positive one over a thousand."""
+    positive = values[values > 0]
+    least = positive.min() * 1e-3 if positive.size else 1.0
+    return np.asarray(np.log(np.maximum(values, least)))
