@@ -91,7 +91,7 @@ def test_import_brings_no_plotting_or_command_line_package():
 
 def test_import_is_hardly_slower_than_sklearn_cluster():
     def seconds(module):
-        code = f"import time; t = time.perf_counter(); {module}; print(time.perf_counter() - t)"
+        code = f"import time; t = time.process_time(); {module}; print(time.process_time() - t)"
         return float(subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True).stdout)
 
     ours, theirs = "from lapmodes import LaplacianKModes, fit_path, load", "import sklearn.cluster"
