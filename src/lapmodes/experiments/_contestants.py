@@ -49,12 +49,19 @@ class Problem:
         model = NormalizedCut(self.n_clusters, n_init=1, random_state=self.seed)
         return np.asarray(model.fit(self.X, graph=self.graph).labels_)
 
+    @cached_property
+    def consensus(self) -> Array:
+        """Assignments from which the default constructor starts, on a graph of its own."""
+        return np.asarray(LaplacianKModes(self.n_clusters, n_jobs=1, random_state=self.seed).fit(self.X).votes_)
+
     def start(self, name: str) -> Any:
         """A start for `init`."""
         if name == "k-means":
             return self.kmeans.cluster_centers_, one_hot(self.kmeans.labels_, self.n_clusters)
         if name == "normalized-cut":
             return None, one_hot(self.normalized_cut, self.n_clusters)
+        if name == "consensus":
+            return None, self.consensus
         return name
 
 
@@ -143,7 +150,7 @@ def everywhere(**grid: Sequence[Any]) -> dict[str, Any]:
     return dict.fromkeys(("MNIST", "COIL-20", "TDT2"), grid)
 
 
-STARTS = ("k-means", "spectral", "normalized-cut")
+STARTS = ("k-means", "spectral", "normalized-cut", "consensus")
 HOMOTOPY = "Laplacian K-modes, homotopy"
 OURS = ("Laplacian K-modes", HOMOTOPY)
 CONTESTANTS = (
