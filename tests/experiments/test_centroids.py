@@ -90,3 +90,16 @@ def test_missing_data_is_said(monkeypatch):
 def test_spread():
     assert spread([1.0, 3.0], 1) == "2.0 ± 1.0"
     assert spread([0.12345], 2) == "0.12"
+
+
+def test_classes_are_claimed_for_the_papers_setting_only(comparison):
+    def with_classes(kmodes, plain, homotopy):
+        counts = (5, kmodes, plain, homotopy)
+        starts = [
+            [replace(found, classes=np.arange(10) % n) for found, n in zip(start, counts, strict=True)]
+            for start in comparison.starts
+        ]
+        return claims(replace(comparison, starts=starts))[1]
+
+    assert with_classes(6, 7, 5).holds
+    assert not with_classes(6, 5, 9).holds

@@ -7,7 +7,7 @@ from lapmodes.experiments._exhibit import Setting
 @pytest.fixture(scope="module")
 def exhibit():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(figure2, "QUICK", figure2.Scale(2, (10.0,), (0.1, 0.2)))
+        patch.setattr(figure2, "QUICK", figure2.Scale(2, (1.0,), (0.1, 0.2)))
         return figure2.run(Setting(quick=True))
 
 
@@ -20,4 +20,4 @@ def test_broken_graph_is_shown_beside_the_whole_one(exhibit):
     narrow, right = exhibit.tables[1].rows
     assert float(narrow[1]) < 0.9 < float(right[1])
     titles = [ax.get_title() for ax in exhibit.pictures[1].figure.axes]
-    assert titles[1] == "λ = 10, σ = 0.2: 100%"
+    assert titles[1] == "λ = 1, σ = 0.2: 100%"

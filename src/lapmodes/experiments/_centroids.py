@@ -163,7 +163,7 @@ def claims(comparison: Comparison) -> list[Claim]:
     sharp = [each for modes in (kmodes, *smooth) for each in zip(modes, means, strict=True)]
     closer = sum(mode.distances.mean() < mean.distances.mean() for mode, mean in sharp)
     covered = {found[0].name: np.mean([len(set(each.classes)) for each in found]) for found in (kmodes, *smooth)}
-    best = max(covered[found[0].name] for found in smooth)
+    plain = smooth[0][0].name  # the variant at the paper's setting: the best of several would flatter
     sizes = comparison.modes.sizes
     few = float(np.mean(sizes < FEW * sizes.sum() / len(means[0].sizes)))
     return [
@@ -178,9 +178,9 @@ def claims(comparison: Comparison) -> list[Claim]:
             bool(closer == len(sharp)),
         ),
         Claim(
-            "The centroids of Laplacian K-modes cover more classes than those of K-modes.",
+            "The centroids of Laplacian K-modes (without homotopy) cover more classes than those of K-modes.",
             ", ".join(f"{name} {count:.1f}" for name, count in covered.items()) + " classes on average.",
-            bool(best > covered[kmodes[0].name]),
+            bool(covered[plain] > covered[kmodes[0].name]),
         ),
         Claim(
             "The majority of mean-shift's modes have very few points.",

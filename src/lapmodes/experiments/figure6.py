@@ -30,7 +30,9 @@ are shown.
 
 A centroid is valid if it looks like an image of the data: the distance to the nearest image says how much. The \
 class of that image says which object the centroid stands for. The picture shows the start with the lowest K-means \
-objective; n is the number of points. The published accuracies are those of the paper's figure, for its best start."""
+objective; n is the number of points. The published accuracies are those of the paper's figure, for its best start. \
+Mean-shift's modes count as having few points below a quarter of an even split; this limit was set after a first \
+one, three points, had been tried on both data sets (70 % of the modes on MNIST, 10 % on COIL-20)."""
 
 
 def run(setting: Setting) -> Exhibit:

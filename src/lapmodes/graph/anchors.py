@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, diags_array, issparse
-from sklearn.cluster import MiniBatchKMeans
 from sklearn.utils import check_array
 
 from .. import _native
@@ -89,6 +88,8 @@ def anchor_graph(X: Any, n_anchors: int, n_nearest: int = N_NEAREST, random_stat
 
 def find_anchors(X: Any, n_anchors: int, n_nearest: int, random_state: Any) -> Anchors:
     """Centroids of K-means as anchors, and the ties of the rows of X to them."""
+    from sklearn.cluster import MiniBatchKMeans
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # fewer distinct points than anchors is no harm
         kmeans = MiniBatchKMeans(n_anchors, n_init=1, random_state=random_state).fit(X)
