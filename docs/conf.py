@@ -24,7 +24,7 @@ exclude_patterns = ["_build", "gallery/**/*.ipynb", "gallery/**/*.py", "gallery/
 
 html_theme = "pydata_sphinx_theme"
 html_title = "lapmodes"
-html_theme_options = {"show_prev_next": False, "navigation_with_keys": False, "navbar_align": "left"}
+html_theme_options = {"show_prev_next": False, "navigation_with_keys": False, "header_links_before_dropdown": 6}
 html_sidebars = {"gallery/**": [], "index": []}
 html_show_sourcelink = False
 

@@ -16,7 +16,7 @@ DOCUMENTS = [
     ROOT / "README.md",
     *(path for path in sorted((ROOT / "docs").glob("**/*.md")) if "_build" not in path.parts),
 ]
-PLACEHOLDERS = {"DATA", "MODEL", "IMAGE", "K", "COMMAND"}
+PLACEHOLDERS = {"DATA", "MODEL", "IMAGE", "K", "COMMAND", "measurements.csv", "more.csv"}
 ELSEWHERE = {"demo", "reproduce"}
 """Commands with tests of their own that take longer than a document may."""
 
