@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/lapmodes/native/*)
 FILES := $(shell find src -name '*.py')
 
-.PHONY: demo test bench lint clean
+.PHONY: demo test bench lint docs clean
 
 demo: $(VENV)/installed-plot ## draw the paper's figures 2 and 3 into demo/
 	$(BIN)/python -m lapmodes.demo
@@ -20,8 +20,11 @@ lint: $(VENV)/installed-lint ## style and types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+docs: $(VENV)/installed-docs ## build the documentation into docs/_build/html; a warning is an error
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+
 clean:
-	rm -rf $(VENV) build demo
+	rm -rf $(VENV) build demo docs/_build docs/gallery docs/api/generated
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

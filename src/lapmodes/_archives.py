@@ -59,3 +59,72 @@ def check_archive(file: str | os.PathLike[str]) -> None:
                 raise ValueError(f"its array {member.filename!r} is cut off")
             total += member.file_size
     check_fits(total)
+
+
+FLOATS = frozenset(
+    [
+        "assignments_",
+        "cluster_centers_",
+        "bandwidth_",
+        "X",
+        "X_data",
+        "graph_data",
+        "sample_weight",
+        "degrees",
+        "affinity_scale",
+        "anchor_places",
+        "anchor_mass",
+        "anchor_half_data",
+    ]
+)
+WHOLE = frozenset(
+    [
+        "exemplars_",
+        "kept",
+        "X_indices",
+        "X_indptr",
+        "X_shape",
+        "graph_indices",
+        "graph_indptr",
+        "graph_shape",
+        "anchor_nearest",
+        "anchor_half_indices",
+        "anchor_half_indptr",
+        "anchor_half_shape",
+    ]
+)
+PER_POINT = ("sample_weight", "degrees", "affinity_scale")
+"""Arrays with one entry for each row of X."""
+
+
+def check_arrays(data: dict[str, Any]) -> None:
+    """Refuse a model's arrays that are not the numbers they should be, before anything computes with them."""
+    for name, array in data.items():
+        if name in FLOATS and (array.dtype not in (np.float32, np.float64) or np.isnan(array).any()):
+            raise ValueError(f"{name!r} must hold numbers")
+        if name in WHOLE and array.dtype.kind not in "iu":
+            raise ValueError(f"{name!r} must hold whole numbers")
+    n_points = int(data["X"].shape[0] if "X" in data else data["X_shape"][0])
+    n_samples = data["assignments_"].shape[0]
+    for name in PER_POINT:
+        if name in data and data[name].shape != (n_points,):
+            raise ValueError(f"{name!r} must have one number a point")
+    if data["bandwidth_"].shape not in ((), (n_samples,)) or data["unlit"].shape != (n_samples,):
+        raise ValueError("an array must have one number a sample")
+    for name in ("kept", "exemplars_"):
+        if name in data and data[name].size and not 0 <= data[name].min() <= data[name].max() < n_samples:
+            raise ValueError(f"{name!r} must name samples")
+    if "sample_weight" in data and (data["sample_weight"] < 0).any():
+        raise ValueError("weights must not be negative")
+    if "anchor_places" in data:
+        _check_anchors(data, n_points)
+
+
+def _check_anchors(data: dict[str, Any], n_points: int) -> None:
+    """The anchors' places, masses and links fit together."""
+    places = data["anchor_places"]
+    fits = places.ndim == 2 and places.shape[1] == data["cluster_centers_"].shape[1]
+    fits = fits and data["anchor_mass"].shape == (len(places),) and data["anchor_nearest"].shape == ()
+    fits = fits and 1 <= int(data["anchor_nearest"]) <= len(places)
+    if not fits or tuple(data["anchor_half_shape"]) != (n_points, len(places)):
+        raise ValueError("the anchors do not fit together")

@@ -14,7 +14,7 @@ from uuid import uuid4
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from ._archives import check_archive
+from ._archives import check_archive, check_arrays
 from ._predict import Trained
 from ._records import Array, PathPoint, Solution
 from ._threads import effective_threads
@@ -94,6 +94,7 @@ def load(file: str | os.PathLike[str]) -> Any:
         check_archive(file)
         with open(file, "rb") as stream, np.load(stream, allow_pickle=False) as stored:
             data = {name: stored[name] for name in stored.files}
+        check_arrays(data)
         header = json.loads(str(data["header"][()]))
         if header["format"] != FORMAT:
             raise ValueError(f"format {header['format']}, this version reads {FORMAT}")

@@ -122,3 +122,15 @@ def test_demo_draws(here, lapmodes, monkeypatch):
 
     monkeypatch.setattr(module, "main", lambda words: print(words) or 0)
     assert lapmodes("demo", "-o", "pictures").stdout.strip() == "['--output', 'pictures']"
+
+
+def test_options_offer_what_the_library_knows():
+    from typing import get_args
+
+    import lapmodes.cli.fit as fit
+    from lapmodes.files.recipe import IMPUTATIONS, SCALINGS
+    from lapmodes.graph.affinity import KINDS
+
+    assert set(get_args(fit.Affinity)) == {"auto", *KINDS}
+    assert set(get_args(fit.Scale)) == set(SCALINGS)
+    assert set(get_args(fit.Impute)) == set(IMPUTATIONS)

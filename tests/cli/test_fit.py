@@ -200,16 +200,21 @@ def test_single_cells_bring_their_graph(here, lapmodes):
     assert lapmodes("predict", "own", "cells.h5ad").exit_code == 0
 
 
+def heed_interrupts():
+    """In a process that is started from the background, which would ignore them."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_an_interrupted_run_leaves_nothing(here):
     rng = np.random.default_rng(0)
     np.save(here / "slow.npy", rng.normal(size=(30_000, 15)).astype(np.float32))
     command = [sys.executable, "-c", "from lapmodes.cli.main import main; main()", "fit", "slow.npy", "-k", "20"]
-    process = subprocess.Popen(command, cwd=here, stderr=subprocess.PIPE, text=True)
-    while "Columns are used" not in process.stderr.readline():
-        assert process.poll() is None
-    time.sleep(0.3)
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    with subprocess.Popen(command, cwd=here, stderr=subprocess.PIPE, text=True, preexec_fn=heed_interrupts) as process:
+        while "Columns are used" not in process.stderr.readline():
+            assert process.poll() is None
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate()
     assert process.returncode == 130
     assert "Traceback" not in errors
     assert os.listdir(here) == ["slow.npy"]

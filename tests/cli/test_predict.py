@@ -117,3 +117,11 @@ def test_five_million_rows_need_little_memory(fitted, here):
     done = subprocess.run([sys.executable, "-c", code, *words], cwd=here, capture_output=True, text=True, check=True)
     assert float(done.stdout) < 2
     assert pa.parquet.ParquetFile(here / "huge.clusters.parquet").metadata.num_rows == 5_000_000
+
+
+def test_true_and_false_are_numbers_again(here, lapmodes):
+    lines = [f"{i % 7}.5,{'true' if i % 2 else 'false'}" for i in range(40)]
+    (here / "flags.csv").write_text("\n".join(["size,flag", *lines]))
+    assert lapmodes("fit", "flags.csv", "-k", 2, "--no-report").exit_code == 0
+    result = lapmodes("predict", "flags.lapmodes", "flags.csv")
+    assert result.exit_code == 0, result.output

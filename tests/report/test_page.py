@@ -54,7 +54,8 @@ def written(tmp_path, model, X, **options):
     return (tmp_path / "report.html").read_text()
 
 
-def test_the_page_is_well_formed_and_complete_in_itself(tmp_path, model, rows):
+def test_the_page_is_well_formed_and_complete_in_itself(tmp_path, told_model, told_rows):
+    model, rows = told_model, told_rows
     text = written(tmp_path, model, rows, feature_names=["a", "b", "<c>", 'd"'], title="Mine & yours")
     outline = Outline(text)
     assert len(set(outline.ids)) == len(outline.ids)
@@ -68,7 +69,8 @@ def test_the_page_is_well_formed_and_complete_in_itself(tmp_path, model, rows):
         assert expected in words, expected
 
 
-def test_the_payload_is_the_data(tmp_path, model, rows):
+def test_the_payload_is_the_data(tmp_path, told_model, told_rows):
+    model, rows = told_model, told_rows
     text = written(tmp_path, model, rows)
     data = json.loads(re.search(r'id="data">(.*?)</script>', text, re.DOTALL)[1])
     x = np.frombuffer(base64.b64decode(data["x"]), "<u2") / 65535 * data["span"][0] + data["low"][0]
@@ -78,7 +80,8 @@ def test_the_payload_is_the_data(tmp_path, model, rows):
     assert len(data["objective"]) == model.n_iter_
 
 
-def test_pictures_and_terms_and_rows(tmp_path, model, rows):
+def test_pictures_and_terms_and_rows(tmp_path, told_model, told_rows):
+    model, rows = told_model, told_rows
     assert written(tmp_path, model, rows, image_shape=(2, 2)).count('<img src="data:image/png') >= 3
     counts = sp.csr_array(np.maximum(rows, 0).round())
     fitted = LaplacianKModes(3, random_state=0, n_jobs=1).fit(counts)
@@ -88,7 +91,8 @@ def test_pictures_and_terms_and_rows(tmp_path, model, rows):
 
 
 @pytest.mark.parametrize("d", [1, 2])
-def test_one_and_two_columns_are_drawn_as_they_are(tmp_path, rows, d):
+def test_one_and_two_columns_are_drawn_as_they_are(tmp_path, told_rows, d):
+    rows = told_rows
     X = rows[:, :d]
     fitted = KModes(2, random_state=0, n_jobs=1).fit(X)
     place = project(X, fitted.cluster_centers_, ("a", "b")[:d])
@@ -99,11 +103,13 @@ def test_one_and_two_columns_are_drawn_as_they_are(tmp_path, rows, d):
 @pytest.mark.parametrize(
     "estimator", [LaplacianKMeans(3), LaplacianKModes(1), LaplacianKModes(3, bandwidth="adaptive")]
 )
-def test_every_kind_of_model_has_a_report(tmp_path, rows, estimator):
+def test_every_kind_of_model_has_a_report(tmp_path, told_rows, estimator):
+    rows = told_rows
     Outline(written(tmp_path, estimator.set_params(random_state=0, n_jobs=1).fit(rows), rows))
 
 
-def test_the_selection_is_shown(tmp_path, model, rows):
+def test_the_selection_is_shown(tmp_path, told_model, told_rows):
+    model, rows = told_model, told_rows
     from dataclasses import replace
 
     chosen = Selection(3, ("clusters", "score"), ((2, 0.5), (3, 0.75)), "it is best")
@@ -112,12 +118,14 @@ def test_the_selection_is_shown(tmp_path, model, rows):
     assert "3 (chosen)" in text and "3 clusters: it is best." in text and "Watch out." in text
 
 
-def test_other_rows_are_refused(tmp_path, model, rows):
+def test_other_rows_are_refused(tmp_path, told_model, told_rows):
+    model, rows = told_model, told_rows
     with pytest.raises(ValueError, match="must be the 90 rows of the fit"):
         write_report(tmp_path / "r.html", model, rows[:5])
 
 
-def test_missing_plotly_names_the_extra(tmp_path, model, rows, monkeypatch):
+def test_missing_plotly_names_the_extra(tmp_path, told_model, told_rows, monkeypatch):
+    model, rows = told_model, told_rows
     monkeypatch.setattr("lapmodes.report.page.find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r"pip install 'lapmodes\[cli\]'"):
         write_report(tmp_path / "r.html", model, rows)
@@ -133,7 +141,8 @@ def test_a_hundred_thousand_points_stay_small(tmp_path):
     assert (tmp_path / "r.html").stat().st_size < LIMIT
 
 
-def test_density_ranks_as_the_exact_one_does(model, rows):
+def test_density_ranks_as_the_exact_one_does(told_model, told_rows):
+    model, rows = told_model, told_rows
     outlier = np.vstack([rows, [[40, 40, 40, 40]]])
     fitted = LaplacianKModes(3, random_state=0, n_jobs=1).fit(outlier)
     assert log_density(fitted, outlier).argmin() == 90
@@ -141,7 +150,8 @@ def test_density_ranks_as_the_exact_one_does(model, rows):
     assert np.corrcoef(ours.argsort().argsort(), exact.argsort().argsort())[0, 1] > 0.8
 
 
-def test_principal_axes_are_sklearns(rows):
+def test_principal_axes_are_sklearns(told_rows):
+    rows = told_rows
     from sklearn.decomposition import PCA
 
     pca = PCA(2).fit(rows)

@@ -13,7 +13,7 @@ from .guard import guarded
 Scale = Literal["auto", "none", "standard", "robust", "minmax", "unit"]
 Impute = Literal["mean", "median", "zero"]
 Metric = Literal["euclidean", "cosine"]
-Affinity = Literal["auto", "binary", "heat", "adaptive", "entropic"]
+Affinity = Literal["auto", "binary", "heat", "adaptive", "entropic", "anchor"]
 
 
 @guarded

@@ -14,6 +14,10 @@ PHASES = {
 }
 
 
+INFO = 24
+"""Signs of a phase's own words that fit beside its bar on 80 columns."""
+
+
 class Bars:
     """Shows phases as rich progress bars; a silent stand-in where nobody looks."""
 
@@ -25,7 +29,7 @@ class Bars:
         """What the estimators call at each step; never stops them."""
         if self._progress is not None:
             task = self._task(PHASES.get(phase, phase), total)
-            self._progress.update(task, completed=done, total=total, info=info)
+            self._progress.update(task, completed=done, total=total, info=info[:INFO])
         return False
 
     @contextmanager
@@ -35,7 +39,7 @@ class Bars:
             yield lambda n=1, info="": None
             return
         task = self._task(name, total)
-        yield lambda n=1, info="": self._progress.update(task, advance=n, info=info)
+        yield lambda n=1, info="": self._progress.update(task, advance=n, info=info[:INFO])
         finished = self._progress.tasks[self._progress.task_ids.index(task)]
         self._progress.update(task, total=finished.completed or 1, completed=finished.completed or 1)
 
@@ -59,7 +63,7 @@ def bars(*, quiet: bool) -> Iterator[Bars]:
 
     columns = (
         TextColumn("{task.description:<20}"),
-        BarColumn(bar_width=24),
+        BarColumn(bar_width=14),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
         TextColumn("[dim]{task.fields[info]}"),

@@ -15,6 +15,7 @@ from .. import LaplacianKModes
 from .._records import Array
 from ..files import FileError, Reading, Recipe, Table, learn, read
 from ..files.columns import check_known
+from ..files.problems import existing_file
 from ..report.story import Selection
 from .choose import choose_n_clusters
 from .config import assignments, names, number_or_word, pair
@@ -154,7 +155,7 @@ def true_labels(table: Table, name: str | None) -> Array | None:
 
 def column_names(file: Path | None) -> list[str] | None:
     """Names of a matrix's columns, one a line."""
-    return None if file is None else file.read_text(encoding="utf-8").splitlines()
+    return None if file is None else existing_file(file).read_text(encoding="utf-8").splitlines()
 
 
 def prepared_lines(table: Table, recipe: Recipe, graph: Any) -> list[str]:

@@ -35,8 +35,11 @@ def batches(path: Path, reading: Reading, columns: Sequence[str], numeric: Seque
     options["read_options"].block_size = 8 * rows * (1 + len(columns))
     convert = options["convert_options"]
     convert.include_columns = list(columns)
-    convert.column_types = {name: pa.float64() for name in numeric}
     with _told(path):
+        found = csv.open_csv(path, **options).schema
+        convert.column_types = {
+            name: pa.float64() for name in numeric if not pa.types.is_boolean(found.field(name).type)
+        }
         for batch in csv.open_csv(path, **options):
             yield Table(columns=pa.Table.from_batches([batch]))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,8 @@ def existing_file(path: Path) -> Path:
         raise FileError(f"{str(path)!r} is a folder. Name a file, or a folder of pictures of one size.")
     if not path.is_file():
         raise FileError(f"{str(path)!r} is not an ordinary file.")
+    if not os.access(path, os.R_OK):
+        raise FileError(f"{str(path)!r} cannot be read: there is no permission.")
     if path.stat().st_size == 0:
         raise FileError(f"{str(path)!r} is empty.")
     return path

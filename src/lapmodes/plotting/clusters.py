@@ -131,7 +131,25 @@ def plot_assignment_matrix(model: Any, ax: Axes | None = None) -> Axes:
 
 
 def montage(pictures: Array) -> Array:
-    """Pictures in rows, about twice as wide as high, on white."""
+    """Pictures in rows, about twice as wide as high, on white.
+
+    Parameters
+    ----------
+    pictures : ndarray of shape (n, height, width) or (n, height, width, 3)
+        The pictures.
+
+    Returns
+    -------
+    ndarray
+        One picture of them all.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lapmodes.plotting import montage
+    >>> montage(np.zeros((8, 10, 10))).shape
+    (21, 43)
+    """
     n, height, width = pictures.shape[:3]
     columns = min(n, int(np.ceil(np.sqrt(2 * n * height / width))))
     rows = -(-n // columns)

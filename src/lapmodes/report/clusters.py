@@ -133,7 +133,7 @@ def describe(story: Story, row: int, most: int) -> list[tuple[str, str]]:
         return [(name, number(value)) for name, value in story.describe(row)[:most]]
     values = dense_row(story.rows, row)
     order = np.argsort(-values)[:most] if issparse(story.rows) else np.arange(len(values))[:most]
-    return [(story.features[i], number(float(values[i]))) for i in order]
+    return [(story.features[i], number(float(values[i]))) for i in order if values[i] or not issparse(story.rows)]
 
 
 def row_name(story: Story, row: int) -> str:

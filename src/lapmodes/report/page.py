@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
+from scipy.sparse import issparse
 
 from .. import __version__
 from .._diagnostics import log_density, uncertainty
@@ -50,7 +51,9 @@ def page(story: Story) -> str:
     sections = [
         opening(story, sizes, entropy),
         map_section(story, place),
-        section("clusters", "The clusters", CLUSTERS + size_bars(story, sizes) + cluster_cards(story, sizes)),
+        section(
+            "clusters", "The clusters", size_bars(story, sizes) + introduction(story) + cluster_cards(story, sizes)
+        ),
         section("uncertain", "Rows between clusters", uncertain_rows(story, entropy)),
         section("remote", "Rows that lie alone", remote_rows(story, density)),
         section("proof", "Can the result be trusted?", proof(story)),
@@ -123,6 +126,12 @@ def map_section(story: Story, place: Map) -> str:
         f'<figcaption><ul class="legend" id="legend">{legend}</ul>'
         "<p>Drag to zoom in, double-click to zoom out.</p></figcaption></figure>",
     )
+
+
+def introduction(story: Story) -> str:
+    """What the cards show."""
+    bars = story.image_shape is None and not (story.named and issparse(story.rows))
+    return CLUSTERS.format(BARS if bars else "")
 
 
 def size_bars(story: Story, sizes: Array) -> str:
@@ -253,10 +262,8 @@ def plotly_script() -> str:
     return file.read_text(encoding="utf-8").replace("</script", "<\\/script")
 
 
-CLUSTERS = (
-    "<p>The mode of a cluster is where its rows are densest: its most typical values. The bars compare it with the "
-    "average of all rows; a full bar is three standard deviations.</p>"
-)
+CLUSTERS = "<p>The mode of a cluster is where its rows are densest: its most typical values.{}</p>"
+BARS = " The bars compare it with the average of all rows; a full bar is three standard deviations."
 GLOSSARY = """<details><summary>What the words mean</summary><dl>
 <dt>Cluster</dt><dd>A group of rows that are alike, or linked by a chain of rows that are alike.</dd>
 <dt>Mode</dt><dd>The place where a cluster is densest. Unlike an average it always looks like real data.</dd>

@@ -1,0 +1,34 @@
+"""
+Topics of short texts
+=====================
+
+Texts become rows of a sparse matrix (TF-IDF); the cosine metric compares their directions. The mode of a cluster names
+its topic by the terms it has most of.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from lapmodes import LaplacianKModes
+from lapmodes.plotting import plot_sizes
+
+TOPICS = (
+    "goal match team coach league striker penalty referee stadium season",
+    "bread oven flour butter sugar recipe dough bake pastry kitchen",
+    "orbit rocket planet telescope comet galaxy launch astronaut probe moon",
+    "guitar concert melody drummer chorus album singer rhythm stage encore",
+)
+rng = np.random.default_rng(0)
+texts = [" ".join(rng.choice(topic.split(), 6)) + " the a of" for topic in TOPICS for _ in range(60)]
+
+vectorizer = TfidfVectorizer(stop_words="english")
+X = vectorizer.fit_transform(texts)
+model = LaplacianKModes(4, metric="cosine", random_state=0).fit(X)
+
+terms = vectorizer.get_feature_names_out()
+best = [", ".join(terms[np.argsort(-mode)[:4]]) for mode in model.cluster_centers_]
+figure, ax = plt.subplots(figsize=(9, 3), layout="constrained")
+plot_sizes(model, ax).set_yticks(range(4), best)
+ax.set(title="Four topics and their strongest terms", ylabel="")
+plt.show()
