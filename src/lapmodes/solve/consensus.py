@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from .._records import Array
 from .communities import normalized_cut
@@ -60,6 +59,8 @@ def find_consensus(candidates: dict[str, Array], W: Any, K: int) -> Consensus:
 
 def count_votes(partitions: list[Array], reference: Array, trust: Array, K: int) -> Array:
     """Weighted votes for each point, clusters matched to those of the reference by their common points."""
+    from scipy.optimize import linear_sum_assignment  # not needed at import
+
     votes = np.zeros((reference.size, K))
     rows = np.arange(reference.size)
     for labels, weight in zip(partitions, trust, strict=True):

@@ -9,7 +9,6 @@ import numpy as np
 from .._progress import Step, no_step
 from .._records import Array, Graph, Landscape, Start
 from .alternate import Settings, alternate
-from .candidates import make_candidates, sample_rows
 from .consensus import Consensus, find_consensus
 from .partial import cluster_order, spread_labels
 from .points import Points, as_points, kernel_values, nearest_mode, one_hot
@@ -102,6 +101,8 @@ def reach_consensus(
     quick: bool = False,
 ) -> Consensus:
     """The partition that candidates of unlike kinds agree on; `quick` leaves the costly ones out."""
+    from .candidates import make_candidates, sample_rows  # not needed at import
+
     rows = sample_rows(points.n, rng)
     some = points if rows.size == points.n else as_points(points.X[rows], points.threads)
     weight = None if sample_weight is None else sample_weight[rows]
