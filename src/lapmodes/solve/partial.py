@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_array, diags_array
 from scipy.sparse.linalg import cg
 
@@ -74,4 +73,6 @@ def spread_labels(graph: Graph, known: Array, K: int) -> Array:
 
 def cluster_order(Z: Array, named: Array) -> Array:
     """For each class that `named` gives to points the column of Z that has most points with it."""
+    from scipy.optimize import linear_sum_assignment  # not needed at import
+
     return np.asarray(linear_sum_assignment(-contingency(named, Z.argmax(axis=1), Z.shape[1]))[1])
