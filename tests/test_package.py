@@ -22,7 +22,7 @@ FORBIDDEN = {
     "solve": ("graph", "baselines", "_estimator", "_fit", "_problem", "path", "plotting", "demo"),
     "baselines": ("_estimator", "_fit", "path", "plotting", "demo"),
     "datasets": ("_estimator", "graph", "solve", "plotting"),
-    "_estimator.py": ("path", "plotting", "demo", "baselines"),
+    "_estimator.py": ("path", "selection", "plotting", "demo", "baselines"),
     "_records.py": ("graph", "solve", "_estimator", "_problem"),
     "metrics.py": ("graph", "solve", "_estimator", "plotting"),
     "plotting": ("demo", "solve", "graph", "report", "cli", "files"),
@@ -65,9 +65,11 @@ def test_public_names():
         "LaplacianKMeans",
         "LaplacianKModes",
         "PathPoint",
+        "Selection",
         "Solution",
         "fit_path",
         "load",
+        "select",
     }
     assert all(hasattr(lapmodes, name) for name in lapmodes.__all__)
     assert (SOURCE / "py.typed").exists()

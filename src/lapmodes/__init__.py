@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from ._special_cases import KModes, LaplacianKMeans
     from ._warnings import DegenerateWarning
     from .path import fit_path
+    from .selection import Selection, select
 
 __version__ = "0.1.0"
 
@@ -19,9 +20,11 @@ __all__ = [
     "LaplacianKMeans",
     "LaplacianKModes",
     "PathPoint",
+    "Selection",
     "Solution",
     "fit_path",
     "load",
+    "select",
 ]
 
 # Where each name lives. They are imported when first used, so that the command line's help and completion are instant.
@@ -31,9 +34,11 @@ _HOMES = {
     "LaplacianKMeans": "_special_cases",
     "LaplacianKModes": "_estimator",
     "PathPoint": "_records",
+    "Selection": "selection",
     "Solution": "_records",
     "fit_path": "path",
     "load": "_persistence",
+    "select": "selection",
 }
 
 

@@ -127,7 +127,11 @@ def _pose(estimator: Any, X: Any, kind: Any, W: Any, weight: Array | None, progr
     lam = auto_lam(built, points, bandwidth, smoothness) if isinstance(estimator.lam, str) else float(estimator.lam)
     landscape = None
     if chosen_init(estimator, kind) == "consensus":
-        landscape = given(W) if neighbors is None else survey(X, neighbors, estimator.n_neighbors, threads)
+        if kind == "precomputed":
+            landscape = given(W)
+        else:
+            assert neighbors is not None
+            landscape = survey(X, neighbors, estimator.n_neighbors, threads)
     return Problem(points, built, affinity, lam, bandwidth, anchor, weight, index, landscape, hints.known)
 
 

@@ -27,7 +27,7 @@ MIXTURE_DIMENSIONS = 16
 
 
 def make_candidates(
-    points: Points, landscape: Landscape, K: int, kmeans: Array, rng: np.random.RandomState
+    points: Points, landscape: Landscape, K: int, kmeans: Array, rng: np.random.RandomState, quick: bool = False
 ) -> dict[str, Array]:
     """Partitions into exactly K clusters, by name; those that fail to find K are left out."""
     found = {"k-means": kmeans}
@@ -39,17 +39,19 @@ def make_candidates(
         for tree, kind in zip(landscape.trees, ("distance", "reachability"), strict=True):
             for gini in UNEVENNESS:
                 found[f"linkage, {kind}, Gini {gini}"] = even_labels(tree, K, gini)
-    found |= _communities(landscape.graphs, K, points.threads, rng)
-    if points.n <= SPECTRAL_POINTS:
+    found |= _communities(landscape.graphs, K, points.threads, rng, 1 if quick else SEEDS)
+    if points.n <= SPECTRAL_POINTS and not quick:
         found["spectral"] = spectral_labels(landscape.graphs[0], K, rng)
-    if points.d <= MIXTURE_DIMENSIONS:
+    if points.d <= MIXTURE_DIMENSIONS and not quick:
         found["mixture"] = _mixture(points, K, rng)
     return {name: labels for name, labels in found.items() if np.unique(labels).size == K}
 
 
-def _communities(graphs: tuple[Graph, ...], K: int, threads: int, rng: np.random.RandomState) -> dict[str, Array]:
+def _communities(
+    graphs: tuple[Graph, ...], K: int, threads: int, rng: np.random.RandomState, seeds: int
+) -> dict[str, Array]:
     """The best of a few runs on each graph; the runs share the threads, their results do not depend on them."""
-    each = SEEDS if graphs[0].degrees.size <= MANY_POINTS else 1
+    each = seeds if graphs[0].degrees.size <= MANY_POINTS else 1
     jobs = [(graph.affinity, int(rng.randint(2**31 - 1))) for graph in graphs for _ in range(each)]
     with ThreadPoolExecutor(threads) as pool:
         runs = list(pool.map(lambda job: community_labels(job[0], K, job[1]), jobs))

@@ -29,6 +29,8 @@ class Consensus:
     """Mean adjusted Rand index of each candidate with the others."""
     cut: Array
     """Mean normalised cut of each candidate."""
+    typical_agreement: float
+    """Upper quartile of the adjusted Rand index over all pairs of candidates."""
     score: Array
     chosen: int
 
@@ -41,6 +43,8 @@ def find_consensus(candidates: dict[str, Array], W: Any, K: int) -> Consensus:
     """
     names, partitions = tuple(candidates), list(candidates.values())
     pairs = pair_agreement(partitions)
+    above = pairs[np.triu_indices(len(names), 1)]
+    typical = float(np.quantile(above, 0.75)) if above.size else 1.0
     np.fill_diagonal(pairs, 0)
     agreement = pairs.sum(axis=1) / max(len(names) - 1, 1)
     cut = np.array([normalized_cut(W, labels) for labels in partitions])
@@ -51,7 +55,7 @@ def find_consensus(candidates: dict[str, Array], W: Any, K: int) -> Consensus:
     votes = count_votes(partitions, partitions[chosen], trust, K)
     if np.unique(votes.argmax(axis=1)).size < K:  # a small cluster was outvoted
         votes = count_votes([partitions[chosen]], partitions[chosen], np.ones(1), K)
-    return Consensus(names, partitions[chosen], votes, agreement, cut, score, chosen)
+    return Consensus(names, partitions[chosen], votes, agreement, cut, typical, score, chosen)
 
 
 def count_votes(partitions: list[Array], reference: Array, trust: Array, K: int) -> Array:

@@ -49,6 +49,13 @@ def smooth_vectors(graph: Graph, K: int, rng: np.random.RandomState) -> Array:
     return np.asarray(vectors[:, np.argsort(values)[::-1][:K]])
 
 
+def smooth_values(graph: Graph, K: int, rng: np.random.RandomState) -> Array:
+    """The K largest eigenvalues of D^-1/2 W D^-1/2, in falling order."""
+    U = smooth_vectors(graph, K, rng)
+    values = np.einsum("nk,nk->k", U, _normalised(graph) @ U) / np.einsum("nk,nk->k", U, U)
+    return np.clip(np.sort(values)[::-1], -1, 1)
+
+
 def _normalised(graph: Graph) -> Any:
     """D^-1/2 W D^-1/2 in double precision."""
     degrees = graph.degrees.astype(np.float64)

@@ -67,8 +67,7 @@ def _unnamed(
         return best_kmeans(points, graph, K, rng, sample_weight=sample_weight, step=step)
     if init == "consensus":
         assert landscape is not None
-        votes = reach_consensus(points, graph, landscape, K, rng, sample_weight).votes.astype(points.dtype)
-        return Start(dense_modes(points, graph, votes), votes)
+        return start_from(points, graph, reach_consensus(points, graph, landscape, K, rng, sample_weight))
     if init == "spectral":
         Z = one_hot(spectral_labels(graph, K, rng), K, points.dtype)
         return Start(dense_modes(points, graph, Z), Z)
@@ -86,6 +85,12 @@ def dense_modes(points: Points, graph: Graph, Z: Array) -> Array:
     return points.rows(np.where(inside.max(axis=0) > 0, inside.argmax(axis=0), Z.argmax(axis=0)))
 
 
+def start_from(points: Points, graph: Graph, consensus: Consensus) -> Start:
+    """The votes, and the modes where they are densest."""
+    votes = consensus.votes.astype(points.dtype)
+    return Start(dense_modes(points, graph, votes), votes)
+
+
 def reach_consensus(
     points: Points,
     graph: Graph,
@@ -93,15 +98,17 @@ def reach_consensus(
     K: int,
     rng: np.random.RandomState,
     sample_weight: Array | None = None,
+    *,
+    quick: bool = False,
 ) -> Consensus:
-    """The partition that candidates of unlike kinds agree on."""
+    """The partition that candidates of unlike kinds agree on; `quick` leaves the costly ones out."""
     rows = sample_rows(points.n, rng)
     some = points if rows.size == points.n else as_points(points.X[rows], points.threads)
     weight = None if sample_weight is None else sample_weight[rows]
     restarts = KMEANS_CANDIDATE_RESTARTS
     means = best_kmeans(some, graph, K, rng, restarts=restarts, sample_weight=weight).C
     kmeans = nearest_mode(points, means)
-    found = make_candidates(points, landscape, K, kmeans, rng)
+    found = make_candidates(points, landscape, K, kmeans, rng, quick)
     return find_consensus(found or {"k-means": kmeans}, landscape.graphs[0].affinity, K)
 
 
