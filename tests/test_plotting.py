@@ -7,7 +7,7 @@ import pytest
 from matplotlib.figure import Figure
 from numpy.testing import assert_allclose
 
-from lapmodes import KModes, LaplacianKModes
+from lapmodes import KModes, LaplacianKModes, select
 from lapmodes._diagnostics import uncertainty
 from lapmodes.plotting import (
     PALETTE,
@@ -214,3 +214,9 @@ def test_selection_marks_the_chosen(ax):
     scores, ring = plot_selection(Selection(3, ("k", "score"), ((2, 0.1), (3, 0.4)), ""), ax).lines
     assert ring.get_xdata()[0] == 3 and ring.get_ydata()[0] == 0.4
     assert_allclose(scores.get_ydata(), [0.1, 0.4])
+
+
+def test_selection_of_select_is_drawn_too(X, ax):
+    found = select(X, range(2, 5), random_state=0, n_jobs=1)
+    assert plot_selection(found, ax) is ax
+    assert len(ax.lines) > len(found.preferred)

@@ -32,9 +32,10 @@ def browser():
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory, told_model, told_rows):
-    model, rows = told_model, told_rows
     file = tmp_path_factory.mktemp("report") / "report.html"
-    write_report(file, model, rows, feature_names=["length", "width", "height", "a rather long name of a column"])
+    write_report(
+        file, told_model, told_rows, feature_names=["length", "width", "height", "a rather long name of a column"]
+    )
     return file
 
 

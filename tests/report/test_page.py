@@ -55,8 +55,7 @@ def written(tmp_path, model, X, **options):
 
 
 def test_the_page_is_well_formed_and_complete_in_itself(tmp_path, told_model, told_rows):
-    model, rows = told_model, told_rows
-    text = written(tmp_path, model, rows, feature_names=["a", "b", "<c>", 'd"'], title="Mine & yours")
+    text = written(tmp_path, told_model, told_rows, feature_names=["a", "b", "<c>", 'd"'], title="Mine & yours")
     outline = Outline(text)
     assert len(set(outline.ids)) == len(outline.ids)
     assert all(link[1:] in outline.ids for link in outline.links if link.startswith("#"))
@@ -65,35 +64,39 @@ def test_the_page_is_well_formed_and_complete_in_itself(tmp_path, told_model, to
     assert "default-src 'none'" in text
     words = " ".join(outline.words)
     assert "Mine & yours" in words and "<c>" in words
-    for expected in ("cluster 2", "30 rows", "A typical row: row", "proven", "Chosen from the data", "random_state"):
+    for expected in (
+        "cluster 2",
+        "30 rows",
+        "A typical row: row",
+        "proven",
+        "Chosen from the data",
+        "random_state",
+    ):
         assert expected in words, expected
 
 
 def test_the_payload_is_the_data(tmp_path, told_model, told_rows):
-    model, rows = told_model, told_rows
-    text = written(tmp_path, model, rows)
+    text = written(tmp_path, told_model, told_rows)
     data = json.loads(re.search(r'id="data">(.*?)</script>', text, re.DOTALL)[1])
     x = np.frombuffer(base64.b64decode(data["x"]), "<u2") / 65535 * data["span"][0] + data["low"][0]
-    place = project(rows, model.cluster_centers_, tuple("abcd"))
+    place = project(told_rows, told_model.cluster_centers_, tuple("abcd"))
     np.testing.assert_allclose(x, place.place[:, 0], atol=data["span"][0] / 65535)
-    np.testing.assert_array_equal(np.frombuffer(base64.b64decode(data["first"]), "u1"), model.labels_)
-    assert len(data["objective"]) == model.n_iter_
+    np.testing.assert_array_equal(np.frombuffer(base64.b64decode(data["first"]), "u1"), told_model.labels_)
+    assert len(data["objective"]) == told_model.n_iter_
 
 
 def test_pictures_and_terms_and_rows(tmp_path, told_model, told_rows):
-    model, rows = told_model, told_rows
-    assert written(tmp_path, model, rows, image_shape=(2, 2)).count('<img src="data:image/png') >= 3
-    counts = sp.csr_array(np.maximum(rows, 0).round())
+    assert written(tmp_path, told_model, told_rows, image_shape=(2, 2)).count('<img src="data:image/png') >= 3
+    counts = sp.csr_array(np.maximum(told_rows, 0).round())
     fitted = LaplacianKModes(3, random_state=0, n_jobs=1).fit(counts)
     text = written(tmp_path, fitted, counts, feature_names=["alpha", "beta", "gamma", "delta"])
     assert '<ul class="terms"><li>' in text
-    assert "standard deviations above average" in written(tmp_path, model, rows)
+    assert "standard deviations above average" in written(tmp_path, told_model, told_rows)
 
 
 @pytest.mark.parametrize("d", [1, 2])
 def test_one_and_two_columns_are_drawn_as_they_are(tmp_path, told_rows, d):
-    rows = told_rows
-    X = rows[:, :d]
+    X = told_rows[:, :d]
     fitted = KModes(2, random_state=0, n_jobs=1).fit(X)
     place = project(X, fitted.cluster_centers_, ("a", "b")[:d])
     np.testing.assert_allclose(place.place[:, 0], X[:, 0])
@@ -104,31 +107,27 @@ def test_one_and_two_columns_are_drawn_as_they_are(tmp_path, told_rows, d):
     "estimator", [LaplacianKMeans(3), LaplacianKModes(1), LaplacianKModes(3, bandwidth="adaptive")]
 )
 def test_every_kind_of_model_has_a_report(tmp_path, told_rows, estimator):
-    rows = told_rows
-    Outline(written(tmp_path, estimator.set_params(random_state=0, n_jobs=1).fit(rows), rows))
+    Outline(written(tmp_path, estimator.set_params(random_state=0, n_jobs=1).fit(told_rows), told_rows))
 
 
 def test_the_selection_is_shown(tmp_path, told_model, told_rows):
-    model, rows = told_model, told_rows
     from dataclasses import replace
 
     chosen = Selection(3, ("clusters", "score"), ((2, 0.5), (3, 0.75)), "it is best")
-    write_page(tmp_path / "r.html", replace(story_of(model, rows), selection=chosen, notes=("Watch out.",)))
+    write_page(tmp_path / "r.html", replace(story_of(told_model, told_rows), selection=chosen, notes=("Watch out.",)))
     text = (tmp_path / "r.html").read_text()
     assert "3 (chosen)" in text and "3 clusters: it is best." in text and "Watch out." in text
 
 
 def test_other_rows_are_refused(tmp_path, told_model, told_rows):
-    model, rows = told_model, told_rows
     with pytest.raises(ValueError, match="must be the 90 rows of the fit"):
-        write_report(tmp_path / "r.html", model, rows[:5])
+        write_report(tmp_path / "r.html", told_model, told_rows[:5])
 
 
 def test_missing_plotly_names_the_extra(tmp_path, told_model, told_rows, monkeypatch):
-    model, rows = told_model, told_rows
     monkeypatch.setattr("lapmodes.report.page.find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r"pip install 'lapmodes\[cli\]'"):
-        write_report(tmp_path / "r.html", model, rows)
+        write_report(tmp_path / "r.html", told_model, told_rows)
     assert not (tmp_path / "r.html").exists()
 
 
@@ -142,20 +141,18 @@ def test_a_hundred_thousand_points_stay_small(tmp_path):
 
 
 def test_density_ranks_as_the_exact_one_does(told_model, told_rows):
-    model, rows = told_model, told_rows
-    outlier = np.vstack([rows, [[40, 40, 40, 40]]])
+    outlier = np.vstack([told_rows, [[40, 40, 40, 40]]])
     fitted = LaplacianKModes(3, random_state=0, n_jobs=1).fit(outlier)
     assert log_density(fitted, outlier).argmin() == 90
-    ours, exact = log_density(model, rows), model.score_samples(rows)
+    ours, exact = log_density(told_model, told_rows), told_model.score_samples(told_rows)
     assert np.corrcoef(ours.argsort().argsort(), exact.argsort().argsort())[0, 1] > 0.8
 
 
 def test_principal_axes_are_sklearns(told_rows):
-    rows = told_rows
     from sklearn.decomposition import PCA
 
-    pca = PCA(2).fit(rows)
-    _, axes, share = principal_axes(rows)
+    pca = PCA(2).fit(told_rows)
+    _, axes, share = principal_axes(told_rows)
     np.testing.assert_allclose(np.abs(axes.T), np.abs(pca.components_), atol=1e-10)
     assert share == pytest.approx(pca.explained_variance_ratio_.sum())
 

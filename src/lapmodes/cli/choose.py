@@ -7,35 +7,33 @@ from typing import Any
 
 import numpy as np
 
+from .. import select
 from .._records import Array
 from ..report.story import Selection
 
-MOST = 10
-SAMPLE = 2000
-WHY = "the average silhouette of its clusters (how much nearer rows are to their own cluster than to the next) is best"
+SAMPLE = 3000
+"""Rows that the comparison looks at."""
+IGNORED = ("n_clusters", "init", "path", "n_init", "callback", "verbose")
+WHY = "it is the largest number on which unlike ways of clustering agree best"
 
 
-def choose_n_clusters(model: Any, X: Any, graph: Any, step: Any) -> Selection:
-    """Fit 2 to 10 clusters, on at most 2,000 of the rows, and keep the best separated."""
-    from sklearn.base import clone
-    from sklearn.metrics import silhouette_score
-
+def choose_n_clusters(model: Any, X: Any, graph: Any) -> Selection:
+    """Compare numbers of clusters by :func:`lapmodes.select`, on at most 3,000 of the rows."""
     rows = sample_rows(X.shape[0])
-    X, graph = X[rows], None if graph is None else graph[rows][:, rows]
-    candidates = range(2, min(MOST, X.shape[0] - 1) + 1)
-    if len(candidates) == 0:
-        raise ValueError(f"-k auto needs at least 3 rows. Got {X.shape[0]}.")
-    table = []
-    for k in candidates:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            labels = clone(model).set_params(n_clusters=k).fit(X, graph=graph).labels_
-        alive = np.unique(labels).size
-        score = float(silhouette_score(X, labels)) if 1 < alive < X.shape[0] else -1.0
-        table.append((k, alive, score))
-        step(1, f"k = {k}")
-    best = max(table, key=lambda line: (line[1] == line[0], line[2]))
-    return Selection(best[0], ("clusters", "not empty", "silhouette"), tuple(table), WHY)
+    if rows.size < 4:
+        raise ValueError(f"-k auto needs at least 4 rows. Got {rows.size}.")
+    parameters = {name: value for name, value in model.get_params(deep=False).items() if name not in IGNORED}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a number of clusters that does not suit is not the user's mistake
+        found = select(X[rows], graph=None if graph is None else graph[rows][:, rows], **parameters)
+    names = ("smallest", *(name for name in reversed(list(found.preferred)) if name != "agreement"), "agreement")
+    lines = tuple((int(line["n_clusters"]), *(line[name].item() for name in names)) for line in found.table)
+    return Selection(found.n_clusters, ("clusters", *names), lines, f"{WHY} ({said(found)})")
+
+
+def said(found: Any) -> str:
+    """What each criterion would take by itself."""
+    return ", ".join(f"{name} says {k}" for name, k in found.preferred.items())
 
 
 def sample_rows(n: int) -> Array:

@@ -91,10 +91,10 @@ def run(wish: Wish, bars: Bars, tell: Callable[[str], None], path: int | None = 
         model.set_params(path=path)
     selection = None
     if wish.clusters == "auto":
-        with bars.phase("Choosing k", 9) as step:
-            selection = choose_n_clusters(model.set_params(callback=None), points, graph, step)
+        with bars.phase("Choosing k"):
+            selection = choose_n_clusters(model, points, graph)
         tell(f"Chose {selection.n_clusters} clusters: {selection.why}.")
-        model.set_params(n_clusters=selection.n_clusters, callback=bars)
+        model.set_params(n_clusters=selection.n_clusters)
         clock.stop("choose")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

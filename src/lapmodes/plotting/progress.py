@@ -99,8 +99,8 @@ def plot_selection(selection: Any, ax: Axes | None = None) -> Axes:
 
     Parameters
     ----------
-    selection : record with `n_clusters`, `header` and `rows`
-        Rows begin with the number of clusters and end with the score.
+    selection : lapmodes.Selection, or a record with `n_clusters`, `header` and `rows`
+        What :func:`lapmodes.select` returns, or rows that begin with the number of clusters and end with the score.
     ax : matplotlib Axes, optional
         Where to draw; the current axes by default.
 
@@ -115,6 +115,9 @@ def plot_selection(selection: Any, ax: Axes | None = None) -> Axes:
     >>> ax = plot_selection(Selection(3, ("clusters", "score"), ((2, 0.4), (3, 0.7), (4, 0.5)), "it scores best"))
     """
     ax = _axes(ax)
+    if hasattr(selection, "plot"):
+        selection.plot(ax)
+        return ax
     numbers, scores = [row[0] for row in selection.rows], [row[-1] for row in selection.rows]
     ax.plot(numbers, scores, "o-", color=PALETTE[0])
     best = numbers.index(selection.n_clusters)
