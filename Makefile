@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/lapmodes/native/*)
 FILES := $(shell find src -name '*.py')
 
-.PHONY: demo test bench lint docs clean
+.PHONY: demo test slow bench lint docs clean
 
 demo: $(VENV)/installed-plot ## draw the paper's figures 2 and 3 into demo/
 	$(BIN)/python -m lapmodes.demo
@@ -12,7 +12,16 @@ demo: $(VENV)/installed-plot ## draw the paper's figures 2 and 3 into demo/
 test: $(VENV)/installed-test ## run the tests
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest tests -n 2
 
-bench: $(VENV)/installed-test ## longer checks; real data through LAPMODES_DATA
+bench: $(VENV)/installed-test ## benchmarks in ten minutes, ratios in results/benchmarks; real data through LAPMODES_DATA
+	$(BIN)/python benchmarks/sweep.py --clusters 20 100 --dtypes float32 --orders local
+	$(BIN)/python benchmarks/zstep.py --only spirals --repeats 1
+	$(BIN)/python benchmarks/zstep.py --only pixels --repeats 1 --limit 60
+	$(BIN)/python benchmarks/whole_fit.py --digits
+	$(BIN)/python benchmarks/growth.py --sizes 10000 100000
+	$(BIN)/python benchmarks/mapping.py
+	$(if $(LAPMODES_DATA),$(BIN)/python benchmarks/battery.py --largest 2000)
+
+slow: $(VENV)/installed-test ## tests that need minutes; real data through LAPMODES_DATA
 	$(BIN)/python -m pytest tests -m slow
 
 lint: $(VENV)/installed-lint ## style and types

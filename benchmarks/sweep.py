@@ -1,6 +1,6 @@
 """One fused sweep of the Z-step against the memory's bandwidth, measured in the same run.
 
-    python benchmarks/sweep.py --csv sweep.csv
+    python benchmarks/sweep.py
 
 The graph joins uniform points in the plane with their 10 nearest neighbours (symmetrised); "local" numbers them along
 a Z-curve, "random" at random. The bound is the bytes that one sweep must move at least once, over the STREAM triad:
@@ -12,10 +12,10 @@ counts 24 bytes a number, as STREAM does.
 from __future__ import annotations
 
 import argparse
-import csv
 import time
 
 import numpy as np
+from measure import report
 from scipy.sparse import csr_array
 from scipy.spatial import KDTree
 
@@ -89,7 +89,6 @@ def main() -> None:
     parser.add_argument("--orders", nargs="+", default=["local", "random"])
     parser.add_argument("--threads", type=int, default=_native.max_threads())
     parser.add_argument("--repeats", type=int, default=10)
-    parser.add_argument("--csv", default="sweep.csv")
     options = parser.parse_args()
     X, W = planar_graph(options.points, options.neighbors)
     shuffle = np.random.default_rng(2).permutation(options.points)
@@ -102,16 +101,10 @@ def main() -> None:
                 bandwidth = triad_bandwidth(options.threads)
                 seconds, size = measure(graph, points, K, dtype, options.threads, options.repeats)
                 ratio = seconds * bandwidth / size
-                rows.append((order, dtype, K, seconds, size, bandwidth / 1e9, size / seconds / 1e9, ratio))
-                print(
-                    f"{order:6} {dtype} K={K:<4} {1e3 * seconds:7.1f} ms  {size / seconds / 1e9:5.1f} GB/s of "
-                    f"{bandwidth / 1e9:4.1f} (triad): {ratio:.2f} x the bound",
-                    flush=True,
-                )
-    with open(options.csv, "w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["order", "dtype", "K", "seconds", "bytes", "triad_gb_s", "sweep_gb_s", "times_the_bound"])
-        writer.writerows(rows)
+                numbers = (1e3 * seconds, size / seconds / 1e9, bandwidth / 1e9, ratio)
+                rows.append((order, dtype, K, *(f"{number:.2f}" for number in numbers)))
+                print(f"{order} {dtype} K={K}: {ratio:.2f} x the bound", flush=True)
+    report("sweep", ["order", "dtype", "K", "ms", "sweep GB/s", "triad GB/s", "times the bound"], rows)
 
 
 if __name__ == "__main__":

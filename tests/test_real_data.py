@@ -1,4 +1,4 @@
-"""Checks on real data; they need LAPMODES_DATA and minutes (make bench)."""
+"""Checks on real data; they need LAPMODES_DATA and minutes (make slow)."""
 
 from __future__ import annotations
 
