@@ -146,6 +146,9 @@ class LaplacianKModes(
         The affinity, edges multiplied by the square root of the sample weights at both ends.
     n_components_ : int
         Number of connected components of the graph; an isolated point is one.
+    neighbor_recall_ : float
+        Share of the true neighbours that the search found, measured on a random sample of points. 1 where the search
+        is exact: up to 12 dimensions, for sparse rows, and where looking at every pair takes seconds.
     path_ : list of PathPoint
         The solution of each step of the path; a single one without `path`.
 
@@ -301,6 +304,7 @@ class LaplacianKModes(
         self.bandwidth_ = problem.spread_out(last.bandwidth) if np.ndim(last.bandwidth) else float(last.bandwidth)
         self.graph_ = problem.whole_graph()
         self.n_components_ = problem.graph.n_components
+        self.neighbor_recall_ = problem.recall
         self.path_ = path
         self._n_features_out = self.n_clusters
         self._trained = Trained(

@@ -23,7 +23,7 @@ from .graph.anchors import Anchors
 from .graph.neighbors import NeighborIndex
 
 FORMAT = 1
-NUMBERS = ("objective_", "gap_", "n_iter_", "lam_", "anchor_", "n_components_")
+NUMBERS = ("objective_", "gap_", "n_iter_", "lam_", "anchor_", "n_components_", "neighbor_recall_")
 ARRAYS = ("assignments_", "cluster_centers_", "exemplars_", "history_", "bandwidth_")
 
 

@@ -54,6 +54,8 @@ class Problem:
     """What the candidates for a start look at, where the start is a consensus of them."""
     known: Array | None = None
     """Cluster of each point, -1 where unknown."""
+    recall: float = 1.0
+    """Share of true neighbours that the search found, in a sample; 1 where it was exact or not needed."""
     kept: Array | None = None
     """Samples of positive weight, where there are others; the points and the graph are of these only."""
     stand_in: Array | None = None
@@ -132,7 +134,8 @@ def _pose(estimator: Any, X: Any, kind: Any, W: Any, weight: Array | None, progr
         else:
             assert neighbors is not None
             landscape = survey(X, neighbors, estimator.n_neighbors, threads)
-    return Problem(points, built, affinity, lam, bandwidth, anchor, weight, index, landscape, hints.known)
+    recall = 1.0 if neighbors is None else neighbors.recall
+    return Problem(points, built, affinity, lam, bandwidth, anchor, weight, index, landscape, hints.known, recall)
 
 
 def graph_kind(estimator: Any, graph: Any) -> Any:

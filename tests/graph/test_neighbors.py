@@ -110,3 +110,11 @@ def test_high_dimensional_search_counts_its_steps(always_cells):
     done = []
     NeighborIndex(clustered(), 2).query_self(3, lambda n: done.append(n))
     assert sum(done) == 3000 and len(done) > 10
+
+
+def test_the_estimator_reports_the_recall(always_cells):
+    from lapmodes import LaplacianKModes
+
+    model = LaplacianKModes(12, init="k-means", random_state=0).fit(clustered(1500))
+    assert 0.9 < model.neighbor_recall_ <= 1
+    assert LaplacianKModes(2, random_state=0).fit(clustered(200, d=3)).neighbor_recall_ == 1
