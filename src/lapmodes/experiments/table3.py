@@ -10,7 +10,7 @@ import numpy as np
 from .._records import Array
 from .._threads import effective_threads
 from ..datasets import DataNotFoundError
-from ._contestants import CONTESTANTS, OURS, Contestant
+from ._contestants import CONTESTANTS, OURS, PAPERS, Contestant
 from ._exhibit import Claim, Exhibit, Setting, Table
 from ._runs import Ledger, Run, Score, execute, problem_of
 from ._table3_picture import draw
@@ -185,11 +185,11 @@ def claims(entries: Sequence[Entry]) -> list[Claim]:
     """The paper's statements on these data."""
     found = []
     for data in dict.fromkeys(entry.data for entry in entries):
-        ours = [entry for entry in entries if entry.data == data and entry.contestant.name in OURS]
-        goal = np.max([entry.contestant.published[data] for entry in ours], axis=0)
-        best = np.max([entry.best for entry in ours], axis=0)
-        text = f"Laplacian K-modes reaches {goal[0]:.1f} / {goal[1]:.1f} (ACC / NMI) on {data}."
-        found.append(Claim(text, f"{best[0]:.1f} / {best[1]:.1f}", bool((best.round(1) >= goal).all())))
+        for ours in (each for each in entries if each.data == data and each.contestant.name in PAPERS):
+            goal = np.array(ours.contestant.published[data])
+            text = f"{ours.contestant.name} reaches {goal[0]:.1f} / {goal[1]:.1f} (ACC / NMI) on {data}."
+            measured = f"{ours.best[0]:.1f} / {ours.best[1]:.1f}"
+            found.append(Claim(text, measured, bool((ours.best.round(1) >= goal).all())))
     found.append(best_rows(entries))
     found.append(rivals_are_strong(entries))
     return found
@@ -197,16 +197,18 @@ def claims(entries: Sequence[Entry]) -> list[Claim]:
 
 def best_rows(entries: Sequence[Entry]) -> Claim:
     """In how many rows of the table Laplacian K-modes is best or tied."""
-    won, rows = 0, 0
-    for data in dict.fromkeys(entry.data for entry in entries):
-        for column in (0, 1):
-            best = {
-                entry.contestant.name: round(float(entry.best[column]), 1) for entry in entries if entry.data == data
-            }
-            rows += 1
-            won += max(best.get(name, 0.0) for name in OURS) >= max(best.values())
+    rows = [(data, column) for data in dict.fromkeys(entry.data for entry in entries) for column in (0, 1)]
+    won, by_paper = (sum(is_best(entries, *row, names) for row in rows) for names in (OURS, PAPERS))
     text = "On all data sets Laplacian K-modes achieves the best or close to best performance under both criteria."
-    return Claim(text, f"best or tied in {won} of {rows} rows", won >= rows - 1)
+    measured = f"best or tied in {won} of {len(rows)} rows; the paper's model without our defaults in {by_paper}"
+    return Claim(text, measured, won >= len(rows) - 1)
+
+
+def is_best(entries: Sequence[Entry], data: str, column: int, names: Sequence[str]) -> bool:
+    """Whether one of the named algorithms is at least as good as every rival, to a tenth."""
+    scores = {entry.contestant.name: round(float(entry.best[column]), 1) for entry in entries if entry.data == data}
+    rivals = [score for name, score in scores.items() if name not in OURS]
+    return max(scores.get(name, 0.0) for name in names) >= max(rivals)
 
 
 def rivals_are_strong(entries: Iterable[Entry]) -> Claim:
