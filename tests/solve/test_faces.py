@@ -46,6 +46,14 @@ def test_a_step_stays_on_the_simplex_and_does_not_raise_the_energy(seed, n, k, l
     assert np.abs(new.sum(axis=1, dtype=float) - 1).max() <= 4 * np.finfo(dtype).eps * k
 
 
+def test_a_graph_without_edges_has_no_curvature():
+    rng = np.random.default_rng(0)
+    graph = build_graph(random_affinity(rng, 12, 0.0))
+    B, Z = rng.random((12, 5)), rng.dirichlet(np.full(5, 0.3), 12)
+    new = Faces(graph, B, 0.1).step(Z, 1)
+    assert (B * new).sum() >= (B * Z).sum()
+
+
 def test_one_step_solves_a_problem_whose_zeros_are_known(problem, monkeypatch):
     graph, B, _ = problem
     monkeypatch.setattr(faces, "REDUCTION", 1e-9)

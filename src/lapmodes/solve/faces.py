@@ -82,7 +82,7 @@ class Faces:
         D = T - Z
         descent = -float(np.vdot(self._gradient(Z.astype(np.float64)), D))
         curvature = 2 * self.lam * float(np.vdot(D, self.laplacian @ D))
-        length = min(max(descent, 0.0) / max(curvature, np.finfo(float).tiny), 1.0)
+        length = 0.0 if descent <= 0 else 1.0 if descent >= curvature else descent / curvature
         return (Z + length * D).astype(Z.dtype)
 
     @cached_property
