@@ -3,7 +3,7 @@
 The rows are cut into cells of about 500 by two levels of K-means. Rows are compared with those of their own cell and
 of the nearest few, and each list is then improved by the neighbours of its neighbours. Another partition, with its
 borders elsewhere, follows until a random sample of rows, compared with all others, shows the recall asked for. Work
-grows linearly with the number of rows, and the result depends on the seed only.
+grows linearly with the number of rows. The result depends on the seed, and on rounding in scikit-learn's K-means.
 """
 
 from __future__ import annotations
