@@ -17,6 +17,9 @@ def sweep(
     WZ_old: Any,
     step: Any,
     momentum: float,
+    changed: Any,
+    number: int,
+    certifies: bool,
     stats: Any,
     threads: int,
 ) -> None: ...

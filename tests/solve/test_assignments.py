@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from reference import best_assignments, energy, random_affinity
 
 from lapmodes.graph.laplacian import build_graph, empty_graph
-from lapmodes.solve.assignments import solve_assignments
+from lapmodes.solve.assignments import Momentum, Sweeps, row_steps, solve_assignments
 from lapmodes.solve.objective import scale_of
 
 
@@ -99,3 +99,38 @@ def test_long_chain_is_solved_to_its_certificate():
     found = solve_assignments(build_graph(W), B, 1.0, np.full((n, 2), 0.5), tol=1e-3, max_iter=50_000)
     assert found.converged
     assert found.gap <= 1e-3 * 2
+
+
+@pytest.mark.parametrize("K", [1, 2, 5, 8, 20])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_settled_rows_may_be_left_out(K, dtype):
+    """Sweeps that leave out settled rows give the same bits as those that do not, and do leave rows out."""
+    rng = np.random.default_rng(K)
+    n = 700
+    graph = build_graph((random_affinity(rng, n, 0.01) + sp.eye_array(n, k=1) + sp.eye_array(n, k=-1)).astype(dtype))
+    B = (rng.random((n, K)) ** 4).astype(dtype)
+    Z0 = np.eye(K, dtype=dtype)[B.argmax(axis=1)]
+    step = row_steps(graph, 0.003, B)
+    lazy, eager = (Sweeps(graph, B, 0.003, Z0.copy(), step, threads) for threads in (2, 1))
+    for i in range(40):
+        for sweeps in (lazy, eager):
+            sweeps.sweep(i % 7 / 7, certifies=sweeps is eager)
+        np.testing.assert_array_equal(lazy.Z, eager.Z)
+        assert lazy.uphill == eager.uphill
+    asleep = lazy.number - lazy.changed.astype(int) > 3
+    assert asleep.mean() > 0.3
+
+
+def test_bold_steps_give_way_to_proven_ones():
+    momentum = Momentum()
+    assert momentum.keeps_bold(1.0)
+    momentum.follow(False)
+    assert momentum.value == 0.5
+    momentum.follow(True)
+    assert not momentum.keeps_bold(2.0)
+    values = []
+    for _ in range(4):
+        values.append(momentum.value)
+        momentum.follow(False)
+    assert values[:2] == [0, 0]
+    assert 0.2 < values[2] < values[3] < 0.6

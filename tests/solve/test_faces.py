@@ -84,9 +84,9 @@ def test_threads_do_not_change_a_bit():
 def test_no_step_where_the_sweeps_are_quick_or_a_factor_is_dear(problem):
     graph, B, _ = problem
     quick = Pace(Faces(graph, B, 1.0), 1e-4)
-    assert not any(quick.too_slow(gap) for gap in np.geomspace(1, 1e-4, 1000))
+    assert not any(quick.too_slow(*look) for look in enumerate(np.geomspace(1, 1e-4, 1000), 1))
     slow = Pace(Faces(graph, B, 1.0), 1e-4)
-    assert any(slow.too_slow(gap) for gap in np.linspace(1, 0.9, 1000))
+    assert any(slow.too_slow(*look) for look in enumerate(np.linspace(1, 0.9, 1000), 1))
     rng = np.random.default_rng(0)
     dense = build_graph(random_affinity(rng, 400, 0.3))
     assert Faces(dense, rng.random((400, 2)), 1.0).cost > Faces(*chain(400), 1.0).cost

@@ -34,6 +34,19 @@ struct Problem {
     T lam;
 };
 
+// One step of accelerated projected gradient on it, from Z (n, k) with the given momentum.
+template <class T>
+struct Sweep {
+    const T* Z;
+    T* Z_old;               // IN: previous iterate, OUT: next iterate
+    T* WZ_old;              // IN: W Z_old, OUT: W Z
+    const T* step;          // step size of each row
+    T momentum;
+    std::uint8_t* changed;  // in which sweep (modulo 256) a row changed last
+    std::int64_t number;    // of this sweep
+    bool certifies;         // whether energy and certificate are wanted; then no row is left out
+};
+
 // 1 / (2 sigma^2): one value for all points (per_point == nullptr) or one a point.
 // Zero is the limit of infinite bandwidth.
 template <class T>

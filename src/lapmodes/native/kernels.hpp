@@ -11,12 +11,8 @@ struct Kernels {
     // V (n, k) IN/OUT: each row is replaced by its projection onto the simplex.
     void (*project_rows)(T* V, std::int64_t n, std::int64_t k, int threads);
 
-    // One step of accelerated projected gradient from Z with the given momentum.
-    // Z (n, k) IN; Z_old IN: previous iterate, OUT: next iterate; WZ_old IN: W Z_old, OUT: W Z.
-    // step (n) IN: step size of each row;
-    // stats (blocks, kStatistics) OUT: energy and certificate at Z, restart test.
-    void (*sweep)(const Problem<T>& problem, const T* Z, T* Z_old, T* WZ_old, const T* step, T momentum,
-                  double* stats, int threads);
+    // stats (blocks, kStatistics) OUT: energy and certificate at Z where wanted, else 0; restart test.
+    void (*sweep)(const Problem<T>& problem, const Sweep<T>& sweep, double* stats, int threads);
 
     // stats OUT as in sweep (restart column zero), all arithmetic in double.
     void (*certify)(const Problem<T>& problem, const T* Z, double* scratch, double* stats, int threads);

@@ -31,6 +31,7 @@ using lapmodes::kStatistics;
 using lapmodes::PairBlock;
 using lapmodes::Points;
 using lapmodes::Problem;
+using lapmodes::Sweep;
 
 namespace {
 
@@ -167,20 +168,23 @@ void bind(nb::module_& m) {
 
     m.def("sweep", [](const In<Index>& indptr, const In<std::int32_t>& indices, const In<T>& weights,
                       const In<T>& diagonal, const In<T>& B, double lam, const In<T>& Z, const Out<T>& Z_old,
-                      const Out<T>& WZ_old, const In<T>& step, double momentum, const Out<double>& stats,
-                      int threads) {
+                      const Out<T>& WZ_old, const In<T>& step, double momentum, const Out<std::uint8_t>& changed,
+                      Index number, bool certifies, const Out<double>& stats, int threads) {
         const Problem<T> p = problem_of(indptr, indices, weights, diagonal, B, lam);
         require(Z.size() == B.size() && Z_old.size() == B.size() && WZ_old.size() == B.size(),
                 "Z, Z_old and WZ_old must have the shape of B");
-        require(static_cast<Index>(step.size()) == p.n, "step must have n entries");
+        require(static_cast<Index>(step.size()) == p.n && static_cast<Index>(changed.size()) == p.n,
+                "step and changed must have n entries");
         require(static_cast<Index>(stats.size()) == blocks_of(p.n) * kStatistics, "stats must be (blocks, 4)");
+        const Sweep<T> sweep{Z.data(), Z_old.data(), WZ_old.data(), step.data(), static_cast<T>(momentum),
+                             changed.data(), number, certifies};
         threads = useful_threads(threads, (static_cast<Index>(indices.size()) + 8 * p.n) * p.k);
         nb::gil_scoped_release release;
-        table<T>().sweep(p, Z.data(), Z_old.data(), WZ_old.data(), step.data(), static_cast<T>(momentum),
-                         stats.data(), threads);
+        table<T>().sweep(p, sweep, stats.data(), threads);
     }, "indptr"_a.noconvert(), "indices"_a.noconvert(), "weights"_a.noconvert(), "diagonal"_a.noconvert(),
        "B"_a.noconvert(), "lam"_a, "Z"_a.noconvert(), "Z_old"_a.noconvert(), "WZ_old"_a.noconvert(),
-       "step"_a.noconvert(), "momentum"_a, "stats"_a.noconvert(), "threads"_a);
+       "step"_a.noconvert(), "momentum"_a, "changed"_a.noconvert(), "number"_a, "certifies"_a,
+       "stats"_a.noconvert(), "threads"_a);
 
     m.def("certify", [](const In<Index>& indptr, const In<std::int32_t>& indices, const In<T>& weights,
                         const In<T>& diagonal, const In<T>& B, double lam, const In<T>& Z,

@@ -2,6 +2,9 @@
 // the extrapolated point, projects, and sums the energy and the certificate of the current iterate.
 #pragma once
 
+#include <atomic>
+#include <limits>
+
 #include "arrays.hpp"
 #include "simplex.hpp"
 #include "vectors.hpp"
@@ -11,159 +14,280 @@ namespace lapmodes::LAPMODES_ISA {
 // Edges between the one being summed and the one whose row of Z is called for.
 inline constexpr std::int64_t kAhead = 64;
 inline constexpr std::int64_t kCacheLine = 64;
+inline constexpr std::int64_t kRowsAhead = 3;
+
+// Calls for the row of Z that is gathered kAhead edges later.
+template <class T, class C>
+LAPMODES_INLINE void call_for(const C& cut, const Csr<T>& W, std::int64_t edges, std::int64_t e, const T* Z) {
+    const std::int64_t later = e + kAhead < edges ? e + kAhead : e;
+    const char* row = reinterpret_cast<const char*>(Z + static_cast<std::int64_t>(W.indices[later]) * cut.k);
+    const std::int64_t bytes = cut.k * static_cast<std::int64_t>(sizeof(T));
+    for (std::int64_t at = 0; at < bytes - 1; at += kCacheLine) prefetch(row + at);
+    prefetch(row + bytes - 1);
+}
 
 // wz[r] for r in [first, first + Count) = sum_m w_nm Z_m, kept in registers.
-template <class T, int Count, class C>
-inline void gather_some(const C& cut, const Csr<T>& W, std::int64_t n, const T* Z, std::int64_t first,
-                        typename C::V* wz) {
+template <class T, int Count, bool Calls, class C>
+inline void gather_some(const C& cut, const Csr<T>& W, std::int64_t edges, std::int64_t n, const T* Z,
+                        std::int64_t first, typename C::V* wz) {
     typename C::V acc[Count] = {};
     const std::int64_t end = W.indptr[n + 1];
     for (std::int64_t e = W.indptr[n]; e < end; ++e) {
+        if constexpr (Calls) call_for(cut, W, edges, e, Z);
         const T w = W.values[e];
         const T* z = Z + static_cast<std::int64_t>(W.indices[e]) * cut.k;
-        for (int r = 0; r < Count; ++r) acc[r] += w * load<T, C::W>(z + cut.at(first + r));
+        for (int r = 0; r < Count; ++r) acc[r] += w * cut.load_row(z, first + r);
     }
     for (int r = 0; r < Count; ++r) wz[first + r] = acc[r];
 }
 
 template <class T, class C>
-inline void gather(const C& cut, const Csr<T>& W, std::int64_t n, const T* Z, typename C::V* wz) {
+inline void gather(const C& cut, const Csr<T>& W, std::int64_t edges, std::int64_t n, const T* Z,
+                   typename C::V* wz) {
     if constexpr (C::kFixed > 0) {
-        gather_some<T, C::kFixed>(cut, W, n, Z, 0, wz);
+        gather_some<T, C::kFixed, true>(cut, W, edges, n, Z, 0, wz);
     } else {
-        std::int64_t r = 0;
-        for (; r + 8 <= cut.size(); r += 8) gather_some<T, 8>(cut, W, n, Z, r, wz);
-        for (; r + 3 <= cut.size(); r += 3) gather_some<T, 3>(cut, W, n, Z, r, wz);
-        for (; r < cut.size(); ++r) gather_some<T, 1>(cut, W, n, Z, r, wz);
+        gather_some<T, 5, true>(cut, W, edges, n, Z, 0, wz);
+        std::int64_t r = 5;
+        for (; r + 8 <= cut.size(); r += 8) gather_some<T, 8, false>(cut, W, edges, n, Z, r, wz);
+        for (; r + 3 <= cut.size(); r += 3) gather_some<T, 3, false>(cut, W, edges, n, Z, r, wz);
+        for (; r < cut.size(); ++r) gather_some<T, 1, false>(cut, W, edges, n, Z, r, wz);
     }
 }
 
-// Calls for the rows that the gathers of some rows on will read.
-template <class T>
-inline void call_for(const Csr<T>& W, std::int64_t n, std::int64_t edges, const T* Z, std::int64_t k) {
-    std::int64_t stop = W.indptr[n + 1] + kAhead;
-    stop = stop < edges ? stop : edges;
-    for (std::int64_t e = W.indptr[n] + kAhead; e < stop; ++e) {
-        const char* row = reinterpret_cast<const char*>(Z + static_cast<std::int64_t>(W.indices[e]) * k);
-        for (std::int64_t byte = 0; byte < k * static_cast<std::int64_t>(sizeof(T)); byte += kCacheLine)
-            prefetch(row + byte);
-    }
-}
+// Which rows must be computed. If neither a row nor its neighbours changed in the last two sweeps, then the row's
+// next iterate comes from the same numbers as its last one, for any momentum, and stays as it is. `changed` holds the
+// sweep (modulo 256) in which a row changed last; a wrong guess, by another thread's later entry or after 256 sweeps,
+// computes the same numbers again.
+class Awake {
+   public:
+    Awake(std::uint8_t* changed, std::int64_t number) : changed_(changed), now_(static_cast<std::uint8_t>(number)) {}
 
-// What a thread needs for one row: three rows of vectors, in registers where their number is fixed.
+    template <class T>
+    bool operator()(const Csr<T>& W, std::int64_t n) const {
+        std::uint8_t age = age_of(n);
+        if (age <= 2) return true;
+        for (std::int64_t e = W.indptr[n]; e < W.indptr[n + 1]; ++e) {
+            const std::uint8_t other = age_of(W.indices[e]);
+            age = other < age ? other : age;
+        }
+        return age <= 2;
+    }
+    void note(std::int64_t n) const { std::atomic_ref(changed_[n]).store(now_, std::memory_order_relaxed); }
+
+   private:
+    std::uint8_t age_of(std::int64_t n) const {
+        return static_cast<std::uint8_t>(now_ - std::atomic_ref(changed_[n]).load(std::memory_order_relaxed));
+    }
+    std::uint8_t* changed_;
+    std::uint8_t now_;
+};
+
+// Takes W rows at a time, where W is the number of lanes, so that what is one number a row (a minimum, a threshold)
+// is one vector for all of them. A row's numbers do not depend on the rows beside it.
 template <class T, class C>
 class Sweeper {
     using V = typename C::V;
     static constexpr int W = C::W;
 
    public:
-    Sweeper(const C& cut, const Problem<T>& p, const T* Z, T* Z_old, T* WZ_old, const T* step, T momentum)
-        : cut_(cut), p_(p), Z_(Z), Z_old_(Z_old), WZ_old_(WZ_old), step_(step), momentum_(momentum) {}
+    Sweeper(const C& cut, const Problem<T>& p, const Sweep<T>& s)
+        : cut_(cut), p_(p), s_(s), awake_(s.changed, s.number), edges_(p.W.indptr[p.n]) {}
 
-    // wz, y, v: room for a row each. sums (kStatistics, W): added to.
-    void row(std::int64_t n, V* wz, V* y, V* v, double* sums) const {
-        const T* z = Z_ + n * cut_.k;
-        gather<T>(cut_, p_.W, n, Z_, wz);
-        const T lowest = tally(n, z, wz, sums);
-        const T top = extrapolate(n, z, wz, lowest, y, v, sums);
-        const T theta = threshold<T>(cut_, v, lower_and_guess(z, WZ_old_ + n * cut_.k, top, wz, v));
-        const T scale = 1 / step_[n];
-        T* z_old = Z_old_ + n * cut_.k;
-        V uphill{};
-        for (std::int64_t r = 0; r < cut_.size(); ++r) {
-            const V above = v[r] - theta, next = where_positive<T, W>(above, above);
-            uphill += cut_.counted(r, (y[r] - next) * (next - load<T, W>(z + cut_.at(r))));
-            store<T, W>(z_old + cut_.at(r), next);
+    // Vectors that `rows` needs as scratch.
+    static std::int64_t room(const C& cut) { return 3 * W * cut.size(); }
+
+    // Writes the rows among [first, stop) that must be computed to `list`; returns their number.
+    int choose(std::int64_t first, std::int64_t stop, std::int32_t* list) const {
+        int count = 0;
+        for (std::int64_t n = first; n < stop; ++n) {
+            list[count] = static_cast<std::int32_t>(n);
+            count += s_.certifies || awake_(p_.W, n);
         }
-        add_as_double<T, W>(scale * uphill, sums + kRestart * W);
+        return count;
+    }
+
+    // One step for `count` <= W rows; adds what they contribute to the statistics.
+    void rows(const std::int32_t* rows, int count, V* scratch, double* sums) const {
+        V *wz = scratch, *y = wz + W * cut_.size(), *v = y + W * cut_.size();
+        V extreme[W], sum[W], many[W];
+        for (int i = count; i < W; ++i) extreme[i] = sum[i] = many[i] = V{};
+        if constexpr (C::kFixed > 0) call_for_rows(rows[0] + kRowsAhead * W);
+        for (int i = 0; i < count; ++i) gather<T>(cut_, p_.W, edges_, rows[i], s_.Z, wz + i * cut_.size());
+        if (s_.certifies) certify(rows, count, wz, sums);
+        for (int i = 0; i < count; ++i) {
+            const std::int64_t at = i * cut_.size();
+            extreme[i] = extrapolate(rows[i], wz + at, y + at, v + at);
+        }
+        const V top = largest_of_rows<T, W>(extreme);
+        for (int i = 0; i < count; ++i) {
+            const std::int64_t at = i * cut_.size();
+            lower_and_guess(rows[i], wz + at, top[i], v + at, sum[i], many[i]);
+        }
+        const V one = splat<T, W>(T(1)), guess = (sums_of<T, W>(sum) - one) / sums_of<T, W>(many);
+        const V theta = thresholds(count, v, larger<T, W>(guess, V{} - one), sum, many);
+        for (int i = 0; i < count; ++i) {
+            const std::int64_t at = i * cut_.size();
+            extreme[i] = finish(rows[i], theta[i], y + at, v + at, sum[i]);
+        }
+        const V moved = largest_of_rows<T, W>(extreme), uphill = sums_of<T, W>(sum);
+        for (int i = 0; i < count; ++i) {
+            if (!(moved[i] > 0)) continue;
+            awake_.note(rows[i]);
+            sums[kRestart] += static_cast<double>(uphill[i]);
+        }
     }
 
    private:
+    // Calls for what W rows from n on will read in order.
+    LAPMODES_INLINE void call_for_rows(std::int64_t n) const {
+        if (n + W > p_.n) return;
+        for (std::int64_t at = n * cut_.k; at < (n + W) * cut_.k; at += kCacheLine / sizeof(T)) {
+            prefetch(p_.B + at);
+            prefetch(s_.Z_old + at);
+            prefetch(s_.WZ_old + at);
+        }
+    }
+
     V gradient(T d, V z, V wz, V b) const { return 2 * p_.lam * (d * z - wz) - b; }
 
-    // Adds row n's share of the energy; returns the least entry of the gradient at z.
-    T tally(std::int64_t n, const T* z, const V* wz, double* sums) const {
-        const T *b = p_.B + n * cut_.k, d = p_.diagonal[n];
-        V smooth{}, fidelity{}, low = gradient(d, load<T, W>(z), wz[0], load<T, W>(b));
-        for (std::int64_t r = 0; r < cut_.size(); ++r) {
-            const V zr = load<T, W>(z + cut_.at(r)), br = load<T, W>(b + cut_.at(r));
-            smooth += cut_.counted(r, zr * (d * zr - wz[r]));
-            fidelity += cut_.counted(r, zr * br);
-            low = smaller<T, W>(low, gradient(d, zr, wz[r], br));
+    // Adds the rows' shares of the energy and of the certificate at Z: gap_n = sum_k z_k (g_k - min g), whose sum over
+    // n bounds E(Z) - min E.
+    void certify(const std::int32_t* rows, int count, const V* wz, double* sums) const {
+        V smooth[W], linear[W], low[W];
+        for (int i = 0; i < W; ++i) smooth[i] = linear[i] = low[i] = V{};
+        for (int i = 0; i < count; ++i) low[i] = tally(rows[i], wz + i * cut_.size(), smooth[i], linear[i]);
+        const V smoothness = sums_of<T, W>(smooth), fidelity = sums_of<T, W>(linear);
+        const V lowest = smallest_of_rows<T, W>(low);
+        for (int i = 0; i < count; ++i) low[i] = gap(rows[i], wz + i * cut_.size(), lowest[i]);
+        const V gaps = sums_of<T, W>(low);
+        for (int i = 0; i < count; ++i) {
+            sums[kSmoothness] += static_cast<double>(smoothness[i]);
+            sums[kFidelity] += static_cast<double>(fidelity[i]);
+            sums[kGap] += static_cast<double>(gaps[i]);
         }
-        add_as_double<T, W>(smooth, sums + kSmoothness * W);
-        add_as_double<T, W>(fidelity, sums + kFidelity * W);
-        return smallest_of<T, W>(low);
     }
 
-    // y = z + momentum (z - z_old) and v, the gradient step from y; returns v's largest entry. On the way adds row
-    // n's share of the certificate: gap_n = sum_k z_k (g_k - min g), whose sum over n bounds E(Z) - min E.
-    T extrapolate(std::int64_t n, const T* z, const V* wz, T lowest, V* y, V* v, double* sums) const {
-        const T *b = p_.B + n * cut_.k, *z_old = Z_old_ + n * cut_.k, *wz_old = WZ_old_ + n * cut_.k;
-        const T d = p_.diagonal[n], s = step_[n], keep = 1 - 2 * p_.lam * d * s, pull = 2 * p_.lam * s;
-        V gap{}, top{};
+    // Row n's share of the energy; returns the least entries of the gradient at z.
+    V tally(std::int64_t n, const V* wz, V& smoothness, V& fidelity) const {
+        const T *z = s_.Z + n * cut_.k, *b = p_.B + n * cut_.k, d = p_.diagonal[n], most = std::numeric_limits<T>::max();
+        V smooth{}, linear{}, low = splat<T, W>(most);
         for (std::int64_t r = 0; r < cut_.size(); ++r) {
-            const std::int64_t at = cut_.at(r);
-            const V zr = load<T, W>(z + at), br = load<T, W>(b + at);
-            gap += cut_.counted(r, zr * (gradient(d, zr, wz[r], br) - lowest));
-            y[r] = zr + momentum_ * (zr - load<T, W>(z_old + at));
-            const V wy = wz[r] + momentum_ * (wz[r] - load<T, W>(wz_old + at));
-            v[r] = keep * y[r] + pull * wy + s * br;
+            const V zr = cut_.load_row(z, r), br = cut_.load_row(b, r);
+            smooth += cut_.counted(r, zr * (d * zr - wz[r]));
+            linear += cut_.counted(r, zr * br);
+            low = smaller<T, W>(low, cut_.filled(gradient(d, zr, wz[r], br), most));
+        }
+        smoothness = smooth;
+        fidelity = linear;
+        return low;
+    }
+
+    V gap(std::int64_t n, const V* wz, T lowest) const {
+        const T *z = s_.Z + n * cut_.k, *b = p_.B + n * cut_.k, d = p_.diagonal[n];
+        V sum{};
+        for (std::int64_t r = 0; r < cut_.size(); ++r) {
+            const V zr = cut_.load_row(z, r);
+            sum += cut_.counted(r, zr * (gradient(d, zr, wz[r], cut_.load_row(b, r)) - lowest));
+        }
+        return sum;
+    }
+
+    // y = z + momentum (z - z_old) and v, the gradient step from y; returns v's largest entries.
+    V extrapolate(std::int64_t n, const V* wz, V* y, V* v) const {
+        const T *z = s_.Z + n * cut_.k, *b = p_.B + n * cut_.k;
+        const T *z_old = s_.Z_old + n * cut_.k, *wz_old = s_.WZ_old + n * cut_.k;
+        const T d = p_.diagonal[n], s = s_.step[n], keep = 1 - 2 * p_.lam * d * s, pull = 2 * p_.lam * s;
+        V top{};
+        for (std::int64_t r = 0; r < cut_.size(); ++r) {
+            const V zr = cut_.load_row(z, r);
+            y[r] = zr + s_.momentum * (zr - cut_.load_row(z_old, r));
+            const V wy = wz[r] + s_.momentum * (wz[r] - cut_.load_row(wz_old, r));
+            v[r] = cut_.filled(keep * y[r] + pull * wy + s * cut_.load_row(b, r), std::numeric_limits<T>::lowest());
             top = r == 0 ? v[0] : larger<T, W>(top, v[r]);
         }
-        add_as_double<T, W>(gap, sums + kGap * W);
-        return largest_of<T, W>(top);
+        return top;
     }
 
-    // Subtracts the largest entry from v and hands wz on. Returns where the search for the threshold may begin,
-    // which is the threshold itself if z has the support of the next iterate.
-    T lower_and_guess(const T* z, T* wz_old, T top, const V* wz, V* v) const {
-        V sum{}, count{};
+    // Subtracts the largest entry from v and hands wz on. (sum - 1) / many, over the support of z, is where the search
+    // for the threshold may begin, and the threshold itself if z has the support of the next iterate.
+    void lower_and_guess(std::int64_t n, const V* wz, T top, V* v, V& sum, V& many) const {
+        const T* z = s_.Z + n * cut_.k;
+        T* wz_old = s_.WZ_old + n * cut_.k;
+        V total{}, size{};
         for (std::int64_t r = 0; r < cut_.size(); ++r) {
-            store<T, W>(wz_old + cut_.at(r), wz[r]);
+            cut_.store_row(wz_old, r, wz[r]);
             v[r] = v[r] - top;
-            const V zr = cut_.counted(r, load<T, W>(z + cut_.at(r)));
-            sum += where_positive<T, W>(zr, v[r]);
-            count += where_positive<T, W>(zr, splat<T, W>(T(1)));
+            const V zr = cut_.counted(r, cut_.load_row(z, r));
+            total += where_positive<T, W>(zr, v[r]);
+            size += where_positive<T, W>(zr, splat<T, W>(T(1)));
         }
-        const T guess = (sum_of<T, W>(sum) - 1) / sum_of<T, W>(count);
-        return guess > -1 ? guess : T(-1);
+        sum = total;
+        many = size;
+    }
+
+    // `threshold` for several rows at once.
+    V thresholds(int count, const V* v, V theta, V* sum, V* many) const {
+        const V one = splat<T, W>(T(1)), rounding = splat<T, W>(kRounding<T>);
+        for (std::int64_t round = 0; round < cut_.k + 2; ++round) {
+            for (int i = 0; i < count; ++i) {
+                V total{}, size{};
+                for (std::int64_t r = 0; r < cut_.size(); ++r) {
+                    const V above = cut_.counted(r, v[i * cut_.size() + r] - theta[i]);
+                    total += where_positive<T, W>(above, above);
+                    size += where_positive<T, W>(above, one);
+                }
+                sum[i] = total;
+                many[i] = size;
+            }
+            const V excess = sums_of<T, W>(sum) - one, wrong = where_positive<T, W>(excess - rounding, one);
+            if (!(largest_of<T, W>(wrong) > 0)) break;
+            theta += where_positive<T, W>(wrong, excess / sums_of<T, W>(many));
+        }
+        return theta;
+    }
+
+    // The next iterate and its share of the restart test; returns how far it is from z.
+    V finish(std::int64_t n, T theta, const V* y, const V* v, V& uphill) const {
+        const T *z = s_.Z + n * cut_.k, scale = 1 / s_.step[n];
+        T* z_old = s_.Z_old + n * cut_.k;
+        V moved{}, turn{};
+        for (std::int64_t r = 0; r < cut_.size(); ++r) {
+            const V above = v[r] - theta, next = where_positive<T, W>(above, above);
+            const V change = next - cut_.load_row(z, r);
+            turn += cut_.counted(r, (y[r] - next) * change);
+            moved = larger<T, W>(moved, larger<T, W>(change, V{} - change));
+            cut_.store_row(z_old, r, next);
+        }
+        uphill = scale * turn;
+        return moved;
     }
 
     C cut_;
     Problem<T> p_;
-    const T* Z_;
-    T *Z_old_, *WZ_old_;
-    const T* step_;
-    T momentum_;
+    Sweep<T> s_;
+    Awake awake_;
+    std::int64_t edges_;
 };
 
 template <class T>
-void sweep(const Problem<T>& p, const T* Z, T* Z_old, T* WZ_old, const T* step, T momentum, double* stats,
-           int threads) {
-    const std::int64_t blocks = (p.n + kBlockRows - 1) / kBlockRows, edges = p.W.indptr[p.n];
+void sweep(const Problem<T>& p, const Sweep<T>& s, double* stats, int threads) {
+    const std::int64_t blocks = (p.n + kBlockRows - 1) / kBlockRows;
     with_cut<T>(p.k, [&](const auto& cut) {
         using C = std::decay_t<decltype(cut)>;
-        using V = typename C::V;
-        const Sweeper<T, C> sweeper(cut, p, Z, Z_old, WZ_old, step, momentum);
+        const Sweeper<T, C> sweeper(cut, p, s);
 #pragma omp parallel num_threads(threads)
         {
-            V fixed[C::kFixed > 0 ? 3 * C::kFixed : 1];
-            std::vector<V> room(C::kFixed > 0 ? 0 : 3 * cut.size());
-            V* wz = C::kFixed > 0 ? fixed : room.data();
+            std::vector<typename C::V> scratch(sweeper.room(cut));
+            std::int32_t list[kBlockRows + 1];
 #pragma omp for schedule(dynamic, 4)
             for (std::int64_t block = 0; block < blocks; ++block) {
-                double sums[kStatistics * C::W] = {};
-                const std::int64_t stop = p.n < (block + 1) * kBlockRows ? p.n : (block + 1) * kBlockRows;
-                for (std::int64_t n = block * kBlockRows; n < stop; ++n) {
-                    call_for(p.W, n, edges, Z, p.k);
-                    sweeper.row(n, wz, wz + cut.size(), wz + 2 * cut.size(), sums);
-                }
-                for (int i = 0; i < kStatistics; ++i) {
-                    double total = 0;
-                    for (int l = 0; l < C::W; ++l) total += sums[i * C::W + l];
-                    stats[block * kStatistics + i] = total;
-                }
+                const std::int64_t first = block * kBlockRows, end = first + kBlockRows;
+                const int count = sweeper.choose(first, p.n < end ? p.n : end, list);
+                double* sums = stats + block * kStatistics;
+                for (int j = 0; j < kStatistics; ++j) sums[j] = 0;
+                for (int i = 0; i < count; i += C::W)
+                    sweeper.rows(list + i, count - i < C::W ? count - i : C::W, scratch.data(), sums);
             }
         }
     });

@@ -7,6 +7,10 @@
 #include <type_traits>
 #include <utility>
 
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
 namespace lapmodes::LAPMODES_ISA {
 
 #if defined(__AVX512F__)
@@ -48,19 +52,10 @@ template <int S, class V, int... I>
 inline V swapped(V a, std::integer_sequence<int, I...>) {
     return __builtin_shufflevector(a, a, (I ^ S)...);
 }
-template <int First, class V, int... I>
-inline auto part(V a, std::integer_sequence<int, I...>) {
-    return __builtin_shufflevector(a, a, (First + I)...);
-}
 #else
 template <int S, class V, int... I>
 inline V swapped(V a, std::integer_sequence<int, I...>) {
     return __builtin_shuffle(a, decltype(a < a){(I ^ S)...});
-}
-template <int First, class V, int... I>
-inline auto part(V a, std::integer_sequence<int, I...>) {
-    using T = std::decay_t<decltype(a[0])>;
-    return Vec<T, sizeof...(I)>{a[First + I]...};
 }
 #endif
 // Folds all lanes by a function of two vectors; the order of the sums is fixed.
@@ -71,21 +66,31 @@ inline T fold(Vec<T, W> a, F f) {
     else
         return fold<T, W, S / 2>(f(a, swapped<S>(a, std::make_integer_sequence<int, W>{})), f);
 }
-// sums (W) += a, by halves where doubles are wider than a register
-template <class T, int W>
-inline void add_as_double(Vec<T, W> a, double* sums) {
-    if constexpr (W * sizeof(double) > kVectorBytes && W > 1) {
-        constexpr auto half = std::make_integer_sequence<int, W / 2>{};
-        add_as_double<T, W / 2>(part<0>(a, half), sums);
-        add_as_double<T, W / 2>(part<W / 2>(a, half), sums + W / 2);
+// Lane i from a, or from b where i has the bit S; `other` takes lane i ^ S instead.
+#if defined(__clang__) || __GNUC__ >= 12
+template <int S, bool other, class V, int... I>
+inline V mixed(V a, V b, std::integer_sequence<int, I...>) {
+    constexpr int W = sizeof...(I);
+    return __builtin_shufflevector(a, b, ((other ? I ^ S : I) + (I & S ? W : 0))...);
+}
+#else
+template <int S, bool other, class V, int... I>
+inline V mixed(V a, V b, std::integer_sequence<int, I...>) {
+    constexpr int W = sizeof...(I);
+    return __builtin_shuffle(a, b, decltype(a < a){((other ? I ^ S : I) + (I & S ? W : 0))...});
+}
+#endif
+// Folds W vectors at once: lane i of the answer is fold(rows[i]), to the bit.
+template <class T, int W, int S = 1, class F>
+inline Vec<T, W> fold_rows(const Vec<T, W>* rows, F f) {
+    if constexpr (S == W) {
+        return rows[0];
     } else {
-        Vec<double, W> total;
-        std::memcpy(&total, sums, sizeof total);
-        total += __builtin_convertvector(a, Vec<double, W>);
-        std::memcpy(sums, &total, sizeof total);
+        constexpr auto lanes = std::make_integer_sequence<int, W>{};
+        const Vec<T, W> a = fold_rows<T, W, 2 * S>(rows, f), b = fold_rows<T, W, 2 * S>(rows + S, f);
+        return f(mixed<S, false>(a, b, lanes), mixed<S, true>(a, b, lanes));
     }
 }
-
 #else
 
 template <class T, int W>
@@ -101,6 +106,7 @@ struct Vec {
     friend Vec operator+(Vec a, Vec b) { return map([&](int i) { return a.lane[i] + b.lane[i]; }); }
     friend Vec operator-(Vec a, Vec b) { return map([&](int i) { return a.lane[i] - b.lane[i]; }); }
     friend Vec operator*(Vec a, Vec b) { return map([&](int i) { return a.lane[i] * b.lane[i]; }); }
+    friend Vec operator/(Vec a, Vec b) { return map([&](int i) { return a.lane[i] / b.lane[i]; }); }
     friend Vec operator*(T a, Vec b) { return map([&](int i) { return a * b.lane[i]; }); }
     friend Vec operator-(Vec a, T b) { return map([&](int i) { return a.lane[i] - b; }); }
     Vec& operator+=(Vec b) { return *this = *this + b; }
@@ -128,9 +134,9 @@ inline T fold(Vec<T, W> a, F f) {
     else
         return fold<T, W, S / 2>(f(a, Vec<T, W>::map([&](int i) { return a.lane[i ^ S]; })), f);
 }
-template <class T, int W>
-inline void add_as_double(Vec<T, W> a, double* sums) {
-    for (int i = 0; i < W; ++i) sums[i] += static_cast<double>(a.lane[i]);
+template <class T, int W, class F>
+inline Vec<T, W> fold_rows(const Vec<T, W>* rows, F f) {
+    return Vec<T, W>::map([&](int i) { return fold<T, W>(rows[i], f); });
 }
 
 #endif
@@ -150,20 +156,65 @@ inline T sum_of(Vec<T, W> a) {
     return fold<T, W>(a, [](auto x, auto y) { return x + y; });
 }
 template <class T, int W>
+inline Vec<T, W> sums_of(const Vec<T, W>* rows) {
+    return fold_rows<T, W>(rows, [](auto x, auto y) { return x + y; });
+}
+template <class T, int W>
 inline T largest_of(Vec<T, W> a) {
     return fold<T, W>(a, [](auto x, auto y) { return larger<T, W>(x, y); });
 }
 template <class T, int W>
-inline T smallest_of(Vec<T, W> a) {
-    return fold<T, W>(a, [](auto x, auto y) { return smaller<T, W>(x, y); });
+inline Vec<T, W> largest_of_rows(const Vec<T, W>* rows) {
+    return fold_rows<T, W>(rows, [](auto x, auto y) { return larger<T, W>(x, y); });
+}
+template <class T, int W>
+inline Vec<T, W> smallest_of_rows(const Vec<T, W>* rows) {
+    return fold_rows<T, W>(rows, [](auto x, auto y) { return smaller<T, W>(x, y); });
 }
 
-inline void prefetch(const void* at) {
+// GCC takes a function that only prefetches for one without effect, and drops its calls unless it is inlined first.
 #ifdef __GNUC__
-    __builtin_prefetch(at);
+#define LAPMODES_INLINE inline __attribute__((always_inline))
+LAPMODES_INLINE void prefetch(const void* at) { __builtin_prefetch(at); }
 #else
-    (void)at;
+#define LAPMODES_INLINE inline
+inline void prefetch(const void*) {}
 #endif
+
+// The first K of W lanes from `row`, the others zero.
+template <int K, class T, class V>
+inline V load_first(const T* row, V out) {
+    for (int l = 0; l < K; ++l) out[l] = row[l];
+    return out;
+}
+#if defined(__AVX2__)
+template <int K>
+inline Vec<float, 8> load_first(const float* row, Vec<float, 8>) {
+    const __m256i mask = _mm256_cmpgt_epi32(_mm256_set1_epi32(K), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+    return _mm256_maskload_ps(row, mask);
+}
+template <int K>
+inline Vec<double, 4> load_first(const double* row, Vec<double, 4>) {
+    const __m256i mask = _mm256_cmpgt_epi64(_mm256_set1_epi64x(K), _mm256_setr_epi64x(0, 1, 2, 3));
+    return _mm256_maskload_pd(row, mask);
+}
+#endif
+#if defined(__AVX512F__)
+template <int K>
+inline Vec<float, 16> load_first(const float* row, Vec<float, 16>) {
+    return _mm512_maskz_loadu_ps(static_cast<__mmask16>((1 << K) - 1), row);
+}
+template <int K>
+inline Vec<double, 8> load_first(const double* row, Vec<double, 8>) {
+    return _mm512_maskz_loadu_pd(static_cast<__mmask8>((1 << K) - 1), row);
+}
+#endif
+// The first K lanes of a, the others of b.
+template <class T, int W, int K>
+inline Vec<T, W> mixed_first(Vec<T, W> a, Vec<T, W> b) {
+    Vec<T, W> first;
+    for (int l = 0; l < W; ++l) first[l] = l < K ? T(1) : T(0);
+    return first > 0 ? a : b;
 }
 
 // How a row of K entries is cut into vectors: at 0, W, 2 W, ... and the last one at K - W, overlapping the one
@@ -180,6 +231,9 @@ struct Cut {
         once = load<T, W>(keep);
     }
     std::int64_t size() const { return Vectors > 0 ? Vectors : count; }
+    V load_row(const T* row, std::int64_t r) const { return load<T, W>(row + at(r)); }
+    void store_row(T* row, std::int64_t r, V a) const { store<T, W>(row + at(r), a); }
+    V filled(V a, T) const { return a; }
     std::int64_t at(std::int64_t r) const { return r + 1 < size() ? r * W : k - W; }
     V counted(std::int64_t r, V a) const { return r + 1 < size() ? a : where_positive<T, W>(once, a); }
 
@@ -187,26 +241,43 @@ struct Cut {
     V once;
 };
 
-// Calls body(cut) with the widest vectors that fit into a row, and a fixed number of them for short rows.
-template <class T, class Body>
+// A row that is shorter than a vector: one vector with K entries and zeros, or what `filled` puts there.
+template <class T, int Width, int K>
+struct Short {
+    static constexpr int W = Width;
+    static constexpr int kFixed = 1;
+    static constexpr std::int64_t k = K;
+    using V = Vec<T, W>;
+
+    static constexpr std::int64_t size() { return 1; }
+    V load_row(const T* row, std::int64_t) const { return load_first<K>(row, V{}); }
+    void store_row(T* row, std::int64_t, V a) const { std::memcpy(row, &a, K * sizeof(T)); }
+    V filled(V a, T other) const { return mixed_first<T, W, K>(a, splat<T, W>(other)); }
+    V counted(std::int64_t, V a) const { return a; }
+};
+
+// Calls body(cut) for rows of at least `Width` entries, with a fixed number of vectors for short ones.
+template <class T, int Width = kVectorBytes / sizeof(T), class Body>
+void with_wide_cut(std::int64_t k, Body body) {
+    switch ((k + Width - 1) / Width) {
+        case 1: return body(Cut<T, Width, 1>(k));
+        case 2: return body(Cut<T, Width, 2>(k));
+        case 3: return body(Cut<T, Width, 3>(k));
+        case 4: return body(Cut<T, Width, 4>(k));
+        case 5: return body(Cut<T, Width, 5>(k));
+        default: return body(Cut<T, Width, 0>(k));
+    }
+}
+
+// The same for any K: one vector a row where a row is shorter than a vector.
+template <class T, int K = kVectorBytes / sizeof(T) - 1, class Body>
 void with_cut(std::int64_t k, Body body) {
-    constexpr int widest = kVectorBytes / sizeof(T);
-    const auto of_width = [&]<int W>(std::integral_constant<int, W>) {
-        switch ((k + W - 1) / W) {
-            case 1: return body(Cut<T, W, 1>(k));
-            case 2: return body(Cut<T, W, 2>(k));
-            case 3: if constexpr (W == widest) return body(Cut<T, W, 3>(k)); break;
-            case 4: if constexpr (W == widest) return body(Cut<T, W, 4>(k)); break;
-            case 5: if constexpr (W == widest) return body(Cut<T, W, 5>(k)); break;
-            default: break;
-        }
-        if constexpr (W == widest) body(Cut<T, W, 0>(k));
-    };
-    if (k >= widest) return of_width(std::integral_constant<int, widest>{});
-    if constexpr (widest > 8) if (k >= 8) return of_width(std::integral_constant<int, 8>{});
-    if constexpr (widest > 4) if (k >= 4) return of_width(std::integral_constant<int, 4>{});
-    if constexpr (widest > 2) if (k >= 2) return of_width(std::integral_constant<int, 2>{});
-    of_width(std::integral_constant<int, 1>{});
+    if constexpr (K > 0) {
+        if (k == K) return body(Short<T, kVectorBytes / sizeof(T), K>{});
+        return with_cut<T, K - 1>(k, body);
+    } else {
+        with_wide_cut<T>(k, body);
+    }
 }
 
 }  // namespace lapmodes::LAPMODES_ISA

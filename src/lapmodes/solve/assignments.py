@@ -5,10 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from .. import _native
-from .._records import Array, Assignments, Graph
+from .._records import Array, Assignments, Certificate, Graph
 from .faces import Faces, Pace
 from .objective import certificate_from, certify, scale_of, statistics
 from .points import one_hot
+
+BOLD = 1.3
+"""How much longer than proven the steps are at first; without constraints, full momentum allows up to 4/3."""
+
+BETWEEN_PROOFS = 4
+"""Sweeps between certificates; each restart has one."""
 
 
 def solve_assignments(
@@ -46,24 +52,105 @@ def _accelerated(
 
     Returns Z, the best lower bound on min E that any iterate proved, and the number of sweeps.
     """
-    step = row_steps(graph, lam, B)
-    Z_old, WZ_old, stats = Z.copy(), np.zeros_like(Z), statistics(Z.shape[0])
-    t, momentum, lower = 1.0, 0.0, -np.inf
+    sweeps = Sweeps(graph, B, lam, Z, BOLD * row_steps(graph, lam, B), threads)
+    momentum, lower = Momentum(), -np.inf
     pace = Pace(Faces(graph, B, lam), target)
     for n_iter in range(1, max_iter + 1):
-        _native.sweep(*graph.arrays, B, lam, Z, Z_old, WZ_old, step, momentum, stats, threads)
-        at = certificate_from(stats, lam)
-        lower = max(lower, at.energy - at.gap)
-        if at.energy - lower <= 0.9 * target:
-            return Z, lower, n_iter
-        Z, Z_old = Z_old, Z
-        t_next = 0.5 * (1 + np.sqrt(1 + 4 * t * t))
-        uphill = stats[:, 3].sum() > 0
-        momentum, t = (0.0, 1.0) if uphill else ((t - 1) / t_next, t_next)
-        if pace.too_slow(at.energy - lower):
-            Z, momentum, t = pace.faces.step(Z, threads), 0.0, 1.0
-            Z_old[:] = Z
-    return Z, lower, max_iter
+        proves = momentum.fresh or n_iter % BETWEEN_PROOFS == 0
+        at = sweeps.sweep(momentum.value, certifies=proves)
+        if at is not None:
+            lower = max(lower, at.energy - at.gap)
+            if at.energy - lower <= 0.9 * target:
+                return sweeps.before, lower, n_iter
+            if momentum.bold and not momentum.keeps_bold(at.energy):
+                sweeps.shorten(BOLD)
+        momentum.follow(sweeps.uphill)
+        if at is not None and pace.too_slow(n_iter, at.energy - lower):
+            sweeps.restart(pace.faces.step(sweeps.Z, threads))
+            momentum.restart()
+    return sweeps.Z, lower, max_iter
+
+
+class Sweeps:
+    """The state of the native sweeps: two iterates, and what is known of each row."""
+
+    def __init__(self, graph: Graph, B: Array, lam: float, Z: Array, step: Array, threads: int) -> None:
+        self.problem = (*graph.arrays, B, lam)
+        self.Z, self.before = Z, Z.copy()
+        """The iterate, and the one before it."""
+        self.step = step.astype(Z.dtype)
+        self.threads = threads
+        self.number = 0
+        self._WZ = np.zeros_like(Z)
+        self.changed = np.zeros(Z.shape[0], dtype=np.uint8)
+        self._stats = statistics(Z.shape[0])
+
+    def sweep(self, momentum: float, *, certifies: bool = True) -> Certificate | None:
+        """Take a step from the iterate, which is `before` afterwards; returns its energy and certificate if wanted."""
+        room = (self.changed, self.number, certifies, self._stats)
+        _native.sweep(*self.problem, self.Z, self.before, self._WZ, self.step, momentum, *room, self.threads)
+        self.Z, self.before = self.before, self.Z
+        self.number += 1
+        return certificate_from(self._stats, self.problem[-1]) if certifies else None
+
+    @property
+    def uphill(self) -> bool:
+        """Whether the last step's momentum pointed uphill."""
+        return bool(self._stats[:, 3].sum() > 0)
+
+    def restart(self, Z: Array) -> None:
+        """Go on from another iterate, without momentum."""
+        self.Z[:] = self.before[:] = Z
+        self.wake()
+
+    def shorten(self, factor: float) -> None:
+        """Go on with shorter steps."""
+        self.step /= self.step.dtype.type(factor)
+        self.wake()
+
+    def wake(self) -> None:
+        """No row is known to stay as it is."""
+        self.changed[:] = self.number % 256
+
+
+class Momentum:
+    """How far to run on in the direction of the last step.
+
+    Bold: j / (j + 1) after j steps, with steps a little longer than those that are proven to descend (in the spirit of
+    greedy FISTA, Liang, Luo & Schoenlieb 2022). If that does not lower the energy from one restart to the next, the
+    proven rule of Beck & Teboulle (2009) takes over.
+    """
+
+    def __init__(self) -> None:
+        self.bold = True
+        self.restart()
+        self._last = np.inf
+
+    def restart(self) -> None:
+        """Forget the direction."""
+        self.value, self._steps, self._t = 0.0, 0, 1.0
+
+    def follow(self, uphill: bool) -> None:
+        """After a step, which may have pointed uphill."""
+        if uphill:
+            self.restart()
+        elif self.bold:
+            self._steps += 1
+            self.value = self._steps / (self._steps + 1)
+        else:
+            t, self._t = self._t, 0.5 * (1 + np.sqrt(1 + 4 * self._t**2))
+            self.value = float((t - 1) / self._t)
+
+    @property
+    def fresh(self) -> bool:
+        """Whether the next step has no direction yet."""
+        return self.value == 0
+
+    def keeps_bold(self, energy: float) -> bool:
+        """Whether boldness lowered the energy since the last restart, if this is one."""
+        if self.fresh:
+            self.bold, self._last = energy < self._last, energy
+        return self.bold
 
 
 def row_steps(graph: Graph, lam: float, B: Array) -> Array:

@@ -123,19 +123,18 @@ class Pace:
     def __init__(self, faces: Faces, target: float) -> None:
         self.faces = faces
         self.target = target
-        self.gaps: list[float] = []
+        self.gaps: list[tuple[int, float]] = []
         self.look = FIRST_LOOK
         self.gap_before: float | None = None
 
-    def too_slow(self, gap: float) -> bool:
+    def too_slow(self, sweeps: int, gap: float) -> bool:
         """Whether to take a Newton step now: the last one helped, or much is still to come."""
-        self.gaps.append(gap)
-        n = len(self.gaps)
-        if n < self.look:
+        self.gaps.append((sweeps, gap))
+        if sweeps < self.look:
             return False
         after_a_step = self.gap_before is not None
         now = gap < HELPED * (self.gap_before or 0.0) if after_a_step else self._worth_trying()
-        self.gap_before, self.look = (gap, n + SWEEPS_BETWEEN) if now else (None, 2 * n)
+        self.gap_before, self.look = (gap, sweeps + SWEEPS_BETWEEN) if now else (None, 2 * sweeps)
         return now
 
     def _worth_trying(self) -> bool:
@@ -144,9 +143,9 @@ class Pace:
 
     def _remaining(self) -> float:
         """Sweeps still needed if the gap goes on to fall as it did lately."""
-        half = len(self.gaps) // 2
-        fall = np.log(self.gaps[half] / self.gaps[-1]) / (len(self.gaps) - half)
-        return float(np.log(self.gaps[-1] / self.target) / max(fall, 1e-9))
+        (then, before), (sweeps, gap) = self.gaps[len(self.gaps) // 2], self.gaps[-1]
+        fall = np.log(before / gap) / max(sweeps - then, 1)
+        return float(np.log(gap / self.target) / max(fall, 1e-9))
 
 
 class _Face:
