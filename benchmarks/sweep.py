@@ -71,7 +71,7 @@ def measure(W: csr_array, X: np.ndarray, K: int, dtype: str, threads: int, repea
     state = [Z, Z_old]
 
     def sweep(momentum: float = 0.5) -> None:
-        _native.sweep(*graph.arrays, B, lam, *state, WZ, step, momentum, stats, threads)
+        _native.sweep(*graph.arrays, B, lam, np.empty(0, B.dtype), *state, WZ, step, momentum, stats, threads)
         state.reverse()
 
     sweep(0.0)

@@ -24,8 +24,9 @@ from .graph.affinity import (
 from .graph.anchors import usual_anchors
 from .graph.bandwidth import LOCAL_NEIGHBOR, edge_scale, entropic_bandwidth, mean_scale
 from .graph.landscape import given, survey
-from .graph.laplacian import build_graph, empty_graph, linked
+from .graph.laplacian import balanced, build_graph, empty_graph, linked
 from .graph.neighbors import NeighborIndex
+from .solve.objective import even_masses
 from .solve.points import Points, as_points
 
 NO_HINTS = Hints()
@@ -64,6 +65,11 @@ class Problem:
     def spread_out(self, values: Array) -> Array:
         """Values of the points as values of the samples."""
         return values if self.stand_in is None else values[self.stand_in]
+
+    def masses(self, Z: Array) -> Array | None:
+        """What the balance takes from each cluster in the mapping of new points; None without balance."""
+        Z = Z if self.kept is None else Z[self.kept]
+        return even_masses(self.graph, Z, self.points.threads) if self.graph.evenness > 0 else None
 
     def samples(self, points: Array) -> Array:
         """Numbers of points as numbers of samples."""
@@ -124,6 +130,7 @@ def _pose(estimator: Any, X: Any, kind: Any, W: Any, weight: Array | None, progr
         affinity = make_affinity(kind, estimator.n_neighbors, neighbors, width)
         W = linked(symmetric_weights(affinity, neighbors), hints.must_link)
         built = build_graph(W, estimator.laplacian, weight)
+    built = balanced(built, float(estimator.balance))
     anchor = resolve_anchor(estimator, kind)
     smoothness = ANCHORED_SMOOTHNESS if anchor else AUTO_SMOOTHNESS
     lam = auto_lam(built, points, bandwidth, smoothness) if isinstance(estimator.lam, str) else float(estimator.lam)

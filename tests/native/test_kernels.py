@@ -26,7 +26,7 @@ def sweep(graph, B, lam, Z, Z_old, WZ_old, momentum, threads=1):
     Z_next, WZ = Z_old.copy(), WZ_old.copy()
     step = (1 / (4 * lam * graph.diagonal)).astype(B.dtype)
     stats = statistics(len(B))
-    _native.sweep(*graph.arrays, B, lam, Z, Z_next, WZ, step, momentum, stats, threads)
+    _native.sweep(*graph.arrays, B, lam, np.empty(0, B.dtype), Z, Z_next, WZ, step, momentum, stats, threads)
     return Z_next, WZ, stats.sum(axis=0)
 
 

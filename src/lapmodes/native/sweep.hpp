@@ -64,6 +64,9 @@ class Sweeper {
     void row(std::int64_t n, V* wz, V* y, V* v, double* sums) const {
         const T* z = Z_ + n * cut_.k;
         gather<T>(cut_, p_.W, n, Z_, wz);
+        if (p_.masses)
+            for (std::int64_t r = 0; r < cut_.size(); ++r)
+                wz[r] = wz[r] - p_.diagonal[n] * load<T, W>(p_.masses + cut_.at(r));
         const T lowest = tally(n, z, wz, sums);
         const T top = extrapolate(n, z, wz, lowest, y, v, sums);
         const T theta = threshold<T>(cut_, v, lower_and_guess(z, WZ_old_ + n * cut_.k, top, wz, v));

@@ -7,7 +7,7 @@ import numpy as np
 from .. import _native
 from .._records import Array, Assignments, Graph
 from .faces import Faces, Pace
-from .objective import certificate_from, certify, scale_of, statistics
+from .objective import balance_of, certificate_from, certify, even_masses, scale_of, statistics
 from .points import one_hot
 
 
@@ -40,7 +40,7 @@ def solve_assignments(
 def _accelerated(
     graph: Graph, B: Array, lam: float, Z: Array, target: float, max_iter: int, threads: int
 ) -> tuple[Array, float, int]:
-    """Algorithm 1 with a step for each row, L <= 2 diag(L), and momentum restarted when it points uphill.
+    """Algorithm 1 with a step for each row, L <= (2 + balance) diag(L), and momentum restarted when it points uphill.
 
     Where that is slow, Newton steps on faces come in between.
 
@@ -51,7 +51,8 @@ def _accelerated(
     t, momentum, lower = 1.0, 0.0, -np.inf
     pace = Pace(Faces(graph, B, lam), target)
     for n_iter in range(1, max_iter + 1):
-        _native.sweep(*graph.arrays, B, lam, Z, Z_old, WZ_old, step, momentum, stats, threads)
+        masses = even_masses(graph, Z, threads)
+        _native.sweep(*graph.arrays, B, lam, masses, Z, Z_old, WZ_old, step, momentum, stats, threads)
         at = certificate_from(stats, lam)
         lower = max(lower, at.energy - at.gap)
         if at.energy - lower <= 0.9 * target:
@@ -67,9 +68,9 @@ def _accelerated(
 
 
 def row_steps(graph: Graph, lam: float, B: Array) -> Array:
-    """1 / (4 lam d_n), bounded for rows whose degree is (nearly) zero, where it suffices to reach a corner."""
+    """1 / (lam (4 + 2 balance) d_n), bounded where degrees are (nearly) zero: there it suffices to reach a corner."""
     linked = graph.diagonal > 0
-    steps = 1 / (4.0 * lam * graph.diagonal[linked].astype(np.float64))
+    steps = 1 / ((4 + 2 * balance_of(graph)) * lam * graph.diagonal[linked].astype(np.float64))
     to_a_corner = 1e4 / max(float(np.abs(B).max()), float(np.finfo(np.float32).tiny))
     longest = max(to_a_corner, float(np.median(steps)))
     step = np.full(B.shape[0], longest, dtype=B.dtype)
@@ -79,4 +80,4 @@ def row_steps(graph: Graph, lam: float, B: Array) -> Array:
 
 def _rounding(graph: Graph, lam: float, dtype: np.dtype) -> float:
     """How far rounding of the gradient may move the certificate in this precision."""
-    return float(2 * lam * np.finfo(dtype).eps * graph.diagonal.sum(dtype=np.float64))
+    return float(2 * lam * (1 + balance_of(graph)) * np.finfo(dtype).eps * graph.diagonal.sum(dtype=np.float64))
