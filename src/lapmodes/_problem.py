@@ -23,7 +23,7 @@ from .graph.affinity import (
 )
 from .graph.anchors import usual_anchors
 from .graph.bandwidth import LOCAL_NEIGHBOR, edge_scale, entropic_bandwidth, mean_scale
-from .graph.landscape import given, survey
+from .graph.landscape import SPARE, given, settled, survey
 from .graph.laplacian import balanced, build_graph, empty_graph, linked
 from .graph.neighbors import NeighborIndex
 from .solve.objective import even_masses
@@ -219,13 +219,16 @@ def search_reach(n_neighbors: int, kind: Any, bandwidth: Any) -> int:
 def _neighbors(estimator: Any, X: Any, kind: Any, threads: int, progress: Progress) -> tuple[Any, Any]:
     """The index over X and the neighbours of its rows; None for both where nothing needs them."""
     reach = search_reach(estimator.n_neighbors, kind, estimator.bandwidth)
-    if kind != "precomputed" and chosen_init(estimator, kind) == "consensus":
+    consensus = kind != "precomputed" and chosen_init(estimator, kind) == "consensus"
+    if consensus:
         reach = max(reach, 2 * estimator.n_neighbors)
     reach = min(reach, X.shape[0] - 1)
     if reach == 0:
         return None, None
     with progress.phase("neighbours", X.shape[0]) as step:
         index = NeighborIndex(X, threads)
+        if consensus:
+            return index, settled(index.query_self(reach + SPARE, step), reach)
         return index, index.query_self(reach, step)
 
 
