@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse.csgraph import connected_components
 
-from lapmodes.graph.landscape import settled, shared, survey, thinned
+from lapmodes.graph.landscape import settled, shared, survey, thinned, without_hubs
 from lapmodes.graph.neighbors import NeighborIndex
 
 
@@ -51,3 +51,16 @@ def test_equal_distances_are_in_the_order_of_the_rows_after_any_rotation(scale):
     inside = ((X >= 3) & (X < 9)).all(axis=1)  # elsewhere ties may go on beyond the 30
     np.testing.assert_array_equal(one.indices[inside], two.indices[inside])
     np.testing.assert_allclose(two.distances, scale * one.distances)
+
+
+def test_without_hubs_no_point_is_everyones_neighbour():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 60))
+    X[0] = 0  # nearer to all others than they are to each other
+    near = NeighborIndex(X, 1).query_self(20)
+    fair = without_hubs(near, 10)
+    most, fewer = (np.bincount(each.indices.ravel(), minlength=500) for each in (near.first(10), fair))
+    assert most[0] > 300
+    assert fewer[0] < 0.6 * most[0]
+    assert fewer.std() < most.std()
+    assert (np.diff(fair.distances, axis=1) >= 0).all()

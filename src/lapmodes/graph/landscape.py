@@ -49,13 +49,8 @@ def survey(X: Any, neighbors: Neighbors, n_neighbors: int, threads: int) -> Land
     half = max(1, n_neighbors // 2)
     core = neighbors.distances[:, min(max(half - 2, 0), neighbors.distances.shape[1] - 1)].astype(np.float64)
     trees = spanning_tree(X, neighbors, threads), spanning_tree(X, neighbors, threads, core)
-    usual = neighbors.first(n_neighbors)
-    weights = (
-        self_tuned(usual, neighbors),
-        binary(neighbors.first(half)),
-        shared(usual),
-        self_tuned(neighbors.first(2 * n_neighbors), neighbors),
-    )
+    fair = without_hubs(neighbors, n_neighbors)
+    weights = (self_tuned(fair, neighbors), binary(neighbors.first(half)), shared(fair), binary(fair))
     bond = _bond(trees[0], neighbors)
     graphs = tuple(build_graph(csr_array(W.maximum(bond))) for W in weights)
     return Landscape(graphs, neighbors, trees, n_neighbors)
@@ -81,6 +76,19 @@ def thinned(X: Any, landscape: Landscape, rows: Any, threads: int) -> Landscape:
 def given(W: Any) -> Landscape:
     """The landscape of a given graph, where there are no distances."""
     return Landscape((build_graph(W.astype(np.float64)),))
+
+
+def without_hubs(neighbors: Neighbors, k: int) -> Neighbors:
+    """The k neighbours that are nearest in units of both points' own scales.
+
+    In many dimensions some points are among the nearest of very many others, and tie clusters together. Distances
+    over local scales have few such hubs (Schnitzer, Flexer, Schedl & Widmer 2012).
+    """
+    scale = local_scale(neighbors).astype(np.float64)
+    relative = np.square(neighbors.distances, dtype=np.float64) / (scale[:, None] * scale[neighbors.indices])
+    order = np.sort(np.argsort(relative, axis=1, kind="stable")[:, :k], axis=1)
+    indices, distances = (np.take_along_axis(each, order, axis=1) for each in (neighbors.indices, neighbors.distances))
+    return Neighbors(indices, distances, neighbors.recall)
 
 
 def self_tuned(near: Neighbors, neighbors: Neighbors) -> Any:
