@@ -95,7 +95,7 @@ class LaplacianKModes(
         where no graph is built.
     anchor : float or 'auto', default='auto'
         How much the start's assignments P count: ``-anchor * tr(P' Z)`` is added to the objective, which stays
-        convex in Z. 0 is the paper's model. 'auto' is 1 where `lam`, `bandwidth` and `init` are all left to the
+        convex in Z. 0 is the paper's model. 'auto' is 2 where `lam`, `bandwidth` and `init` are all left to the
         library, else 0.
     balance : float, default=0.0
         How strongly clusters are kept from growing: ``lam * balance * |Z'd|^2 / sum(d)`` is added to the objective,

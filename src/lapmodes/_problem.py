@@ -32,6 +32,8 @@ from .solve.points import Points, as_points
 NO_HINTS = Hints()
 AUTO_SMOOTHNESS = 10.0
 """lam="auto" in units of one over the mean degree."""
+AUTO_ANCHOR = 2.0
+"""anchor="auto" for the library's own start: it outweighs the kernel, which is at most 1."""
 ANCHORED_SMOOTHNESS = 1.0
 """The same where the start is part of the objective."""
 
@@ -170,12 +172,12 @@ def chosen_init(estimator: Any, kind: Any) -> Any:
 
 
 def resolve_anchor(estimator: Any, kind: Any) -> float:
-    """'auto' is 1 where start, lam and bandwidth are all left to the library; else 0, the paper's objective."""
+    """'auto' is positive where start, lam and bandwidth are all left to the library; else 0, the paper's objective."""
     if not isinstance(estimator.anchor, str):
         return float(estimator.anchor)
     left = all(isinstance(value, str) for value in (estimator.lam, estimator.bandwidth))
-    auto = isinstance(estimator.init, str) and estimator.init == "auto"
-    return 1.0 if auto and left and estimator.path is None and kind is not None and estimator.n_clusters > 1 else 0.0
+    left = left and estimator.path is None and isinstance(estimator.init, str) and estimator.init == "auto"
+    return AUTO_ANCHOR if left and kind is not None and estimator.n_clusters > 1 else 0.0
 
 
 def _smooths(estimator: Any) -> bool:
