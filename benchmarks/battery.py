@@ -1,127 +1,226 @@
-"""The clustering battery: the default constructor on many unlike data sets, beside other algorithms.
+"""What the defaults reach: the default constructor on many unlike data sets, beside other algorithms.
 
-    python benchmarks/battery.py [--method NAME] [--largest N] [--seeds S ...] [--images]
+    python benchmarks/battery.py                 adjusted Rand index on every set, beside the peers
+    python benchmarks/battery.py states          ten random states
+    python benchmarks/battery.py images          accuracy and NMI on images and texts, rows of unit length
+    python benchmarks/battery.py invariance      labels after scaling and rotation
+    python benchmarks/battery.py labels          MNIST-70k from one label a class, beside label spreading
+    python benchmarks/battery.py select          how often select finds the number of clusters
+    python benchmarks/battery.py ablation        what each part brings
 
-Looks for battery_dev.npz, battery_dev_peers.csv and the image sets in the folder that LAPMODES_DATA names. A set's
-score is the best adjusted Rand index over its labelings, each with its own number of clusters, noise left out.
+Looks for its data in the folder that LAPMODES_DATA names. A set's score is the best adjusted Rand index over its
+labelings, each with its own number of clusters, noise left out. Times are processor time.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
-import os
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from contextlib import contextmanager, nullcontext
+from typing import Any
+from unittest import mock
 
 import numpy as np
+from battery_sets import battery, images, mnist, peers
+from scipy.sparse import diags_array
 from sklearn.cluster import HDBSCAN, KMeans
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
-from lapmodes import LaplacianKModes
+from lapmodes import DegenerateWarning, LaplacianKModes, select
 from lapmodes.metrics import clustering_accuracy
 
 PEERS = ("Genie_G0.3", "sklearn_gm", "sklearn_kmeans", "sklearn_spectral_Arbf_G5")
-METHODS: dict[str, Callable[[int, int], object]] = {
+Method = Callable[[int, int], Any]
+METHODS: dict[str, Method] = {
     "lapmodes": lambda K, seed: LaplacianKModes(K, random_state=seed),
     "paper": lambda K, seed: LaplacianKModes(K, init="k-means", random_state=seed),
     "spectral start": lambda K, seed: LaplacianKModes(K, init="spectral", random_state=seed),
     "k-means": lambda K, seed: KMeans(K, n_init=10, random_state=seed),
     "hdbscan": lambda K, seed: HDBSCAN(),
 }
+SELECT_ROWS = 5000
+"""Rows of larger sets that select looks at."""
 
 
-def battery(folder: Path, largest: int) -> Iterator[tuple[str, np.ndarray, list[np.ndarray]]]:
-    """Name, points and labelings (0 is noise) of each set."""
-    with np.load(folder / "battery_dev.npz") as stored:
-        for name in sorted({key.rsplit("/", 1)[0] for key in stored.files}):
-            X = stored[f"{name}/X"].astype(np.float64)
-            if len(X) <= largest:
-                yield name, X, [stored[key] for key in sorted(stored.files) if key.startswith(f"{name}/y")]
-
-
-def score(method: Callable[[int, int], object], X: np.ndarray, labelings: list[np.ndarray], seed: int) -> float:
-    """Best adjusted Rand index over the labelings; a cluster that died is reported."""
+def score(method: Method, X: np.ndarray, labelings: list[np.ndarray], seed: int) -> tuple[float, int]:
+    """Best adjusted Rand index over the labelings, and how many clusters died without a warning."""
     found: dict[int, np.ndarray] = {}
-    best = -1.0
+    best, silent = -1.0, 0
     for y in labelings:
         real = y > 0
         K = np.unique(y[real]).size
         if K not in found:
-            found[K] = method(K, seed).fit_predict(X)  # type: ignore[attr-defined]
-            if np.unique(found[K]).size < K:
-                print(f"  only {np.unique(found[K]).size} of {K} clusters")
+            with warnings.catch_warnings(record=True) as said:
+                warnings.simplefilter("always")
+                found[K] = method(K, seed).fit_predict(X)
+            told = any(issubclass(each.category, DegenerateWarning) for each in said)
+            silent += 0 if told else K - np.unique(found[K]).size
         best = max(best, adjusted_rand_score(y[real], found[K][real]))
-    return best
+    return best, silent
 
 
-def images(folder: Path) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
-    """Digits, COIL-20 and samples of MNIST, rows of unit length."""
-    from sklearn.datasets import load_digits
-    from sklearn.preprocessing import normalize
-
-    digits = load_digits()
-    yield "digits", normalize(digits.data), digits.target
-    with np.load(folder / "coil20_32.npz") as stored:
-        yield "COIL-20", normalize(stored["X"].astype(np.float64)), stored["y"]
-    with np.load(folder / "mnist70k.npz") as stored:
-        X, y = stored["X"], stored["y"]
-    for size, repeats in ((200, 5), (1000, 1)):
-        for seed in range(repeats):
-            rng = np.random.default_rng(seed)
-            rows = np.concatenate([rng.choice(np.flatnonzero(y == c), size, replace=False) for c in range(10)])
-            yield f"MNIST-{10 * size} sample {seed}", normalize(X[rows].astype(np.float64)), y[rows]
-
-
-def peers(folder: Path) -> dict[str, dict[str, str]]:
-    """What other algorithms score."""
-    with open(folder / "battery_dev_peers.csv") as stream:
-        return {f"{row['battery']}/{row['dataset']}": row for row in csv.DictReader(stream)}
-
-
-def run_battery(folder: Path, method: str, largest: int, seeds: list[int]) -> None:
-    """Print one line a set and the means."""
-    others, rows = peers(folder), []
-    print(
-        f"{'set':26s} {'points':>7s} {method:>14s} {'seconds':>8s}  "
-        + "  ".join(f"{peer[-14:]:>14s}" for peer in PEERS)
-    )
-    for name, X, labelings in battery(folder, largest):
-        began = time.perf_counter()
-        own = [score(METHODS[method], X, labelings, seed) for seed in seeds]
-        seconds = (time.perf_counter() - began) / len(seeds)
+def run_sets(method: str, largest: int, seeds: range) -> None:
+    """One line a set, and the means."""
+    others, rows, silent = peers(), [], 0
+    print(f"{'set':26s} {'points':>7s} {method:>14s} {'seconds':>8s}", *(f"{peer[-14:]:>15s}" for peer in PEERS))
+    began = time.process_time()
+    for name, X, labelings in battery(largest):
+        start = time.process_time()
+        results = [score(METHODS[method], X, labelings, seed) for seed in seeds]
+        seconds = (time.process_time() - start) / len(seeds)
+        own, dead = zip(*results, strict=True)
+        silent += sum(dead)
         theirs = [float(others[name][peer] or "nan") for peer in PEERS]
         rows.append((own, theirs))
-        print(
-            f"{name:26s} {len(X):7d} {np.mean(own):14.3f} {seconds:8.1f}  " + "  ".join(f"{v:14.3f}" for v in theirs),
-            flush=True,
-        )
-    own, theirs = np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
-    print(f"{'mean':34s} {own.mean():14.3f} {'':8s}  " + "  ".join(f"{v:14.3f}" for v in np.nanmean(theirs, axis=0)))
+        columns = " ".join(f"{value:15.3f}" for value in theirs)
+        print(f"{name:26s} {len(X):7d} {np.mean(own):14.3f} {seconds:8.1f} {columns}", flush=True)
+    own, theirs = (np.array([row[i] for row in rows]) for i in (0, 1))
+    columns = " ".join(f"{value:15.3f}" for value in np.nanmean(theirs, axis=0))
+    print(f"{'mean':34s} {own.mean():14.3f} {'':8s} {columns}")
+    print(f"{len(rows)} sets, {(time.process_time() - began) / len(seeds):.0f} s; {silent} clusters died silently")
     if len(seeds) > 1:
-        print("mean of each random state:", np.round(own.mean(axis=0), 4))
+        means = own.mean(axis=0)
+        print("mean of each random state:", np.round(means, 4), f"range {np.ptp(means):.4f}")
+
+
+def run_images(method: str, all_of_mnist: bool, seed: int) -> None:
+    """Accuracy and NMI (over the larger entropy), averaged over samples."""
+    results: dict[str, list[tuple[float, float, float]]] = {}
+    for name, X, y in images(all_of_mnist):
+        start = time.process_time()
+        labels = METHODS[method](np.unique(y).size, seed).fit_predict(X)
+        seconds = time.process_time() - start
+        nmi = normalized_mutual_info_score(y, labels, average_method="max")
+        results.setdefault(name, []).append((clustering_accuracy(y, labels), nmi, seconds))
+    for name, rows in results.items():
+        accuracy, nmi, seconds = np.mean(rows, axis=0)
+        print(f"{name:12s} accuracy {accuracy:.3f}  NMI {nmi:.3f}  {seconds:7.1f} s  ({len(rows)} samples)")
+
+
+def run_invariance(largest: int) -> None:
+    """Labels that change when the points are scaled or rotated."""
+    from scipy.stats import ortho_group
+
+    changed = 0
+    for name, X, labelings in battery(largest):
+        K = np.unique(labelings[0][labelings[0] > 0]).size
+        turned = X @ ortho_group.rvs(X.shape[1], random_state=0) if X.shape[1] > 1 else -X
+        one, *others = (METHODS["lapmodes"](K, 0).fit_predict(each) for each in (X, 1e6 * X, 1e-6 * X, turned))
+        counts = [int((one != other).sum()) for other in others]
+        changed += any(counts)
+        print(f"{name:26s} changed labels at 1e6, 1e-6, rotated: {counts}", flush=True)
+    print(f"{changed} sets with a change")
+
+
+def run_labels(draws: int) -> None:
+    """One label a class of MNIST-70k, whole fits on one graph, beside label spreading on it."""
+    X, y = mnist()
+    graph = LaplacianKModes(10, init="k-means++", max_iter=1, random_state=0).fit(X).graph_
+    rows = []
+    for draw in range(draws):
+        rng = np.random.default_rng(draw)
+        known = np.full(y.size, -1)
+        for c in range(10):
+            known[rng.choice(np.flatnonzero(y == c))] = c
+        start = time.process_time()
+        labels = LaplacianKModes(10, random_state=draw).fit(X, known, graph=graph).labels_
+        seconds = time.process_time() - start
+        rows.append([np.mean(labels == y), *(np.mean(spread(graph, known, a) == y) for a in (0.2, 0.99)), seconds])
+        print("draw", draw, np.round(rows[-1], 3), flush=True)
+    own, usual, strong, seconds = np.mean(rows, axis=0)
+    print(f"mean accuracy {own:.3f}; label spreading {usual:.3f} (alpha 0.2, its default), {strong:.3f} (0.99)")
+
+
+def spread(graph: Any, known: np.ndarray, alpha: float) -> np.ndarray:
+    """The iteration of scikit-learn's LabelSpreading on a given graph, to its default tolerance or 300 steps."""
+    degrees = np.asarray(graph.sum(axis=1)).ravel()
+    root = diags_array(1 / np.sqrt(np.where(degrees > 0, degrees, 1)))
+    S = (root @ graph @ root).tocsr()
+    Y = np.zeros((known.size, known.max() + 1))
+    at = np.flatnonzero(known >= 0)
+    Y[at, known[at]] = 1
+    F = Y.copy()
+    for _ in range(300):
+        F, before = alpha * (S @ F) + (1 - alpha) * Y, F
+        if np.abs(F - before).sum() < 1e-3:
+            break
+    return F.argmax(axis=1)
+
+
+def run_select(largest: int) -> None:
+    """How often the recommended number of clusters is within one of that of some labeling."""
+    hits, rows = {}, 0
+    for name, X, labelings in battery(largest):
+        true = sorted({np.unique(y[y > 0]).size for y in labelings})
+        if len(X) > SELECT_ROWS:
+            X = X[np.sort(np.random.default_rng(0).choice(len(X), SELECT_ROWS, replace=False))]
+        start = time.process_time()
+        found = select(X, random_state=0)
+        seconds, rows = time.process_time() - start, rows + 1
+        for criterion, K in (("recommended", found.n_clusters), *found.preferred.items()):
+            hits[criterion] = hits.get(criterion, 0) + any(abs(K - each) <= 1 for each in true)
+        print(f"{name:26s} true {true} found {found.n_clusters} {found.preferred} {seconds:.1f} s", flush=True)
+    print(f"of {rows} sets within one:", hits)
+
+
+@contextmanager
+def without(prefix: str) -> Iterator[None]:
+    """Leave out the candidates whose names begin so."""
+    from lapmodes.solve import candidates
+
+    make = candidates.make_candidates
+
+    def fewer(*args: Any, **options: Any) -> dict[str, np.ndarray]:
+        return {name: labels for name, labels in make(*args, **options).items() if not name.startswith(prefix)}
+
+    with mock.patch.object(candidates, "make_candidates", fewer):
+        yield
+
+
+def run_ablation(largest: int) -> None:
+    """The mean over the sets, and accuracy on a few images, with one part changed at a time."""
+    plain = METHODS["lapmodes"]
+    parts: list[tuple[str, Any, Method]] = [("everything", nullcontext(), plain)]
+    for prefix in ("modes", "linkage", "communities", "spectral", "k-means", "mixture"):
+        parts.append((f"without {prefix}", without(prefix), plain))
+    for name, options in (
+        ("balance 0.3", {"balance": 0.3}),
+        ("balance 1", {"balance": 1.0}),
+        ("no anchor", {"anchor": 0.0}),
+        ("spectral start", {"init": "spectral"}),
+        ("k-means start", {"init": "k-means"}),
+    ):
+        parts.append((name, nullcontext(), lambda K, seed, o=options: LaplacianKModes(K, random_state=seed, **o)))
+    for name, context, method in parts:
+        with context:
+            sets = np.mean([score(method, X, labelings, 0)[0] for _, X, labelings in battery(largest)])
+            fits = [(y, method(np.unique(y).size, 0).fit_predict(X)) for _, X, y in images(False, samples=5)]
+        accuracy = np.mean([clustering_accuracy(y, labels) for y, labels in fits])
+        print(f"{name:22s} sets {sets:.3f}  images and texts {accuracy:.3f}", flush=True)
 
 
 def main() -> None:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    what = ("sets", "states", "images", "invariance", "labels", "select", "ablation")
+    parser.add_argument("what", nargs="?", choices=what, default="sets")
     parser.add_argument("--method", choices=METHODS, default="lapmodes")
     parser.add_argument("--largest", type=int, default=10**9, help="leave out sets with more points")
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0])
-    parser.add_argument("--images", action="store_true", help="run the image sets instead (accuracy / NMI)")
+    parser.add_argument("--seeds", type=int, default=10, help="number of random states")
+    parser.add_argument("--draws", type=int, default=20, help="draws of the known labels")
     options = parser.parse_args()
-    folder = Path(os.environ["LAPMODES_DATA"])
     warnings.simplefilter("ignore")
-    if not options.images:
-        run_battery(folder, options.method, options.largest, options.seeds)
-        return
-    for name, X, y in images(folder):
-        for seed in options.seeds:
-            labels = METHODS[options.method](np.unique(y).size, seed).fit_predict(X)  # type: ignore[attr-defined]
-            nmi = normalized_mutual_info_score(y, labels, average_method="max")
-            print(f"{name:24s} accuracy {clustering_accuracy(y, labels):.3f}  NMI {nmi:.3f}", flush=True)
+    {
+        "sets": lambda: run_sets(options.method, options.largest, range(1)),
+        "states": lambda: run_sets(options.method, options.largest, range(options.seeds)),
+        "images": lambda: run_images(options.method, options.largest >= 70_000, 0),
+        "invariance": lambda: run_invariance(options.largest),
+        "labels": lambda: run_labels(options.draws),
+        "select": lambda: run_select(options.largest),
+        "ablation": lambda: run_ablation(options.largest),
+    }[options.what]()
 
 
 if __name__ == "__main__":

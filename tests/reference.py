@@ -34,6 +34,12 @@ def best_assignments(L, B, lam):
     return simplex_qp(2 * lam * sp.kron(sp.csr_matrix(L), sp.eye(k)), -B.ravel(), n, k)
 
 
+def quadratic(graph):
+    """L with the balance, c d d'."""
+    d = graph.diagonal.astype(float)
+    return graph.laplacian.toarray().astype(float) + graph.evenness * np.outer(d, d)
+
+
 def energy(L, B, lam, Z):
     """The objective at fixed modes."""
     return lam * np.sum(Z * (L @ Z)) - np.sum(B * Z)

@@ -121,14 +121,26 @@ def test_large_bandwidth_tends_to_laplacian_k_means(blobs):
 
 
 @pytest.mark.parametrize("anchor", ["auto", 0.5])
-def test_objective_and_gap_are_what_they_say(blobs, anchor):
+@pytest.mark.parametrize("balance", [0.0, 2.0])
+def test_objective_and_gap_are_what_they_say(blobs, anchor, balance):
     X, _ = blobs
-    model = LaplacianKModes(3, anchor=anchor, random_state=0).fit(X)
-    L = np.diag(model.graph_.sum(axis=1)) - model.graph_.toarray()
+    model = LaplacianKModes(3, anchor=anchor, balance=balance, random_state=0).fit(X)
+    d = model.graph_.sum(axis=1)
+    L = np.diag(d) - model.graph_.toarray() + balance * np.outer(d, d) / d.sum()
     B = kernel(X, model.cluster_centers_, model.bandwidth_) + model.anchor_ * model.votes_
     assert model.objective_ == pytest.approx(energy(L, B, model.lam_, model.assignments_))
     G = 2 * model.lam_ * (L @ model.assignments_) - B
     assert model.gap_ <= np.sum(G * model.assignments_) - G.min(axis=1).sum() + 1e-9
+
+
+def test_balance_keeps_clusters_alive_at_large_lam(blobs):
+    X, y = blobs
+    rule = {"lam": 100.0, "bandwidth": 0.7, "affinity": "adaptive", "n_neighbors": 70, "init": X[[0, 70, 130]]}
+    with pytest.warns(DegenerateWarning):
+        assert np.unique(LaplacianKModes(3, **rule).fit(X).labels_).size < 3
+    model = LaplacianKModes(3, balance=1.0, **rule).fit(X)
+    assert errors(y, model.labels_) == 0
+    assert errors(y, model.predict(X)) == 0
 
 
 @pytest.mark.parametrize("init", ["k-means", "k-means++", "random", "spectral"])

@@ -15,6 +15,7 @@ from lapmodes import KModes, LaplacianKMeans, LaplacianKModes
 MODELS = [
     LaplacianKModes(3, random_state=0),
     LaplacianKModes(3, bandwidth="adaptive", affinity="entropic", laplacian="normalized", random_state=0),
+    LaplacianKModes(3, balance=1.0, random_state=0),
     LaplacianKModes(3, affinity="heat", bandwidth=0.8, path=3, random_state=0),
     KModes(3, random_state=0),
     LaplacianKMeans(3, metric="cosine", random_state=0),

@@ -1,5 +1,7 @@
 """The scan over numbers of clusters."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -22,7 +24,7 @@ def found(four):
 
 def test_clear_clusters_are_counted(found):
     assert found.n_clusters == found.preferred["agreement"] == 4
-    assert set(found.preferred) == {"agreement", "eigengap", "valley"}
+    assert set(found.preferred) == {"agreement", "stability", "eigengap", "valley"}
     assert str(found).startswith("4 clusters recommended.")
 
 
@@ -32,6 +34,25 @@ def test_table_has_one_row_a_number(found):
     assert (found.table["gap"] >= 0).all()
     assert ((found.table["agreement"] <= 1) & (found.table["cut"] >= 0) & (found.table["cut"] <= 1)).all()
     assert all(np.unique(found.labels[K]).size == K for K in range(2, 8))
+
+
+def test_true_clusters_are_stable_and_halves_of_them_are_not(found):
+    stability = dict(zip(found.table["n_clusters"], found.table["stability"], strict=True))
+    assert stability[4] == 1
+    assert stability[7] < 0.99
+
+
+def test_a_path_has_a_row_for_each_step(four):
+    path = [(lam, 1.0) for lam in (0.01, 1.0, 1e3)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        found = select(four, [3, 4], path=path, random_state=0)
+    assert found.table["n_clusters"].tolist() == [3] * 3 + [4] * 3
+    np.testing.assert_array_equal(found.table["lam"][:3], [lam for lam, _ in path])
+    own = found.table[found.table["n_clusters"] == found.n_clusters]
+    assert found.n_clusters == 4
+    assert own["support"][own["lam"] == found.lam] == own["support"].max()
+    assert np.unique(found.labels[4]).size == 4
 
 
 def test_scale_does_not_matter(four, found):
@@ -56,7 +77,7 @@ def test_given_graph_has_no_valleys(four):
 def test_plot_marks_the_recommendation(found):
     figure = pytest.importorskip("matplotlib.figure").Figure()
     ax = found.plot(figure.subplots())
-    assert [line.get_label() for line in ax.lines][:3] == list(found.preferred)
+    assert [line.get_label() for line in ax.lines][:4] == list(found.preferred)
 
 
 def test_bad_requests(four):

@@ -71,6 +71,7 @@ FLOATS = frozenset(
         "graph_data",
         "sample_weight",
         "degrees",
+        "masses",
         "affinity_scale",
         "anchor_places",
         "anchor_mass",
@@ -109,6 +110,8 @@ def check_arrays(data: dict[str, Any]) -> None:
     for name in PER_POINT:
         if name in data and data[name].shape != (n_points,):
             raise ValueError(f"{name!r} must have one number a point")
+    if "masses" in data and data["masses"].shape != data["assignments_"].shape[1:]:
+        raise ValueError("'masses' must have one number a cluster")
     if data["bandwidth_"].shape not in ((), (n_samples,)) or data["unlit"].shape != (n_samples,):
         raise ValueError("an array must have one number a sample")
     for name in ("kept", "exemplars_"):

@@ -95,8 +95,12 @@ class LaplacianKModes(
         where no graph is built.
     anchor : float or 'auto', default='auto'
         How much the start's assignments P count: ``-anchor * tr(P' Z)`` is added to the objective, which stays
-        convex in Z. 0 is the paper's model. 'auto' is 1 where `lam`, `bandwidth` and `init` are all left to the
+        convex in Z. 0 is the paper's model. 'auto' is 2 where `lam`, `bandwidth` and `init` are all left to the
         library, else 0.
+    balance : float, default=0.0
+        How strongly clusters are kept from growing: ``lam * balance * |Z'd|^2 / sum(d)`` is added to the objective,
+        d the diagonal of the Laplacian (the degrees), which stays convex in Z. 0 is the paper's model; 1 weighs masses
+        against edges as modularity does. With it no cluster swallows the others however large `lam` is.
     n_init : int, default=1
         Number of random starts that are run to the end; the one with the lowest objective is kept.
     path : int, list of (lam, bandwidth) or None, default=None
@@ -182,6 +186,7 @@ class LaplacianKModes(
         laplacian: str = "unnormalized",
         init: Any = "auto",
         anchor: float | str = "auto",
+        balance: float = 0.0,
         n_init: int = 1,
         path: Any = None,
         max_iter: int = 100,
@@ -200,6 +205,7 @@ class LaplacianKModes(
         self.laplacian = laplacian
         self.init = init
         self.anchor = anchor
+        self.balance = balance
         self.n_init = n_init
         self.path = path
         self.max_iter = max_iter
@@ -315,6 +321,7 @@ class LaplacianKModes(
             bandwidth=last.bandwidth,
             sample_weight=problem.sample_weight,
             degrees=problem.graph.degrees if self.laplacian == "normalized" else None,
+            masses=problem.masses(solution.Z),
             affinity=problem.affinity,
             n_neighbors=self.n_neighbors,
             metric=self.metric,

@@ -12,6 +12,7 @@ def sweep(
     diagonal: Any,
     B: Any,
     lam: float,
+    masses: Any,
     Z: Any,
     Z_old: Any,
     WZ_old: Any,
@@ -30,10 +31,12 @@ def certify(
     diagonal: Any,
     B: Any,
     lam: float,
+    masses: Any,
     Z: Any,
     stats: Any,
     threads: int,
 ) -> None: ...
+def masses(degrees: Any, Z: Any, sums: Any, threads: int) -> None: ...
 def kernel_values(*points_modes_and_out: Any) -> None: ...
 def shift_sums(*points_modes_and_out: Any) -> None: ...
 def offer_block(

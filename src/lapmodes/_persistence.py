@@ -62,6 +62,7 @@ def _arrays(model: Any) -> dict[str, Array]:
     optional = {
         "sample_weight": trained.sample_weight,
         "degrees": trained.degrees,
+        "masses": trained.masses,
         "kept": trained.kept,
         "votes": model.votes_,
         "affinity_scale": trained.affinity and trained.affinity.scale,
@@ -173,6 +174,7 @@ def _trained(model: Any, header: dict[str, Any], data: dict[str, Array]) -> Trai
         bandwidth=model.bandwidth_[kept] if per_point and kept is not None else model.bandwidth_,
         sample_weight=data.get("sample_weight"),
         degrees=data.get("degrees"),
+        masses=data.get("masses"),
         affinity=rule and Affinity(**rule, scale=data.get("affinity_scale"), anchors=_anchors(data)),
         n_neighbors=header["n_neighbors"],
         metric=header["metric"],

@@ -33,6 +33,8 @@ class Trained:
     sample_weight: Array | None
     degrees: Array | None
     """Degrees of the training points where the Laplacian was normalised."""
+    masses: Array | None
+    """With balance, what it takes from each cluster."""
     affinity: Affinity | None
     """None where the graph was given, or none was needed."""
     n_neighbors: int
@@ -76,7 +78,7 @@ def _map_chunk(trained: Trained, X: Any, cross: Any, threads: int) -> Array:
         cross = _weights_to_training(trained, X, neighbors)
     if cross is not None and trained.sample_weight is not None:
         cross = csr_array(cross.multiply(np.sqrt(trained.sample_weight)[None, :]))
-    return map_points(cross, trained.Z, B, -minus_d2, trained.lam, trained.degrees, threads)
+    return map_points(cross, trained.Z, B, -minus_d2, trained.lam, trained.degrees, trained.masses, threads)
 
 
 def _weights_to_training(trained: Trained, X: Any, neighbors: Neighbors | None) -> Any:

@@ -23,14 +23,17 @@ from .graph.affinity import (
 )
 from .graph.anchors import usual_anchors
 from .graph.bandwidth import LOCAL_NEIGHBOR, edge_scale, entropic_bandwidth, mean_scale
-from .graph.landscape import given, survey
-from .graph.laplacian import build_graph, empty_graph, linked
+from .graph.landscape import SPARE, given, settled, survey
+from .graph.laplacian import balanced, build_graph, empty_graph, linked
 from .graph.neighbors import NeighborIndex
+from .solve.objective import even_masses
 from .solve.points import Points, as_points
 
 NO_HINTS = Hints()
 AUTO_SMOOTHNESS = 10.0
 """lam="auto" in units of one over the mean degree."""
+AUTO_ANCHOR = 2.0
+"""anchor="auto" for the library's own start: it outweighs the kernel, which is at most 1."""
 ANCHORED_SMOOTHNESS = 1.0
 """The same where the start is part of the objective."""
 
@@ -64,6 +67,11 @@ class Problem:
     def spread_out(self, values: Array) -> Array:
         """Values of the points as values of the samples."""
         return values if self.stand_in is None else values[self.stand_in]
+
+    def masses(self, Z: Array) -> Array | None:
+        """What the balance takes from each cluster in the mapping of new points; None without balance."""
+        Z = Z if self.kept is None else Z[self.kept]
+        return even_masses(self.graph, Z, self.points.threads) if self.graph.evenness > 0 else None
 
     def samples(self, points: Array) -> Array:
         """Numbers of points as numbers of samples."""
@@ -124,6 +132,7 @@ def _pose(estimator: Any, X: Any, kind: Any, W: Any, weight: Array | None, progr
         affinity = make_affinity(kind, estimator.n_neighbors, neighbors, width)
         W = linked(symmetric_weights(affinity, neighbors), hints.must_link)
         built = build_graph(W, estimator.laplacian, weight)
+    built = balanced(built, float(estimator.balance))
     anchor = resolve_anchor(estimator, kind)
     smoothness = ANCHORED_SMOOTHNESS if anchor else AUTO_SMOOTHNESS
     lam = auto_lam(built, points, bandwidth, smoothness) if isinstance(estimator.lam, str) else float(estimator.lam)
@@ -163,12 +172,12 @@ def chosen_init(estimator: Any, kind: Any) -> Any:
 
 
 def resolve_anchor(estimator: Any, kind: Any) -> float:
-    """'auto' is 1 where start, lam and bandwidth are all left to the library; else 0, the paper's objective."""
+    """'auto' is positive where start, lam and bandwidth are all left to the library; else 0, the paper's objective."""
     if not isinstance(estimator.anchor, str):
         return float(estimator.anchor)
     left = all(isinstance(value, str) for value in (estimator.lam, estimator.bandwidth))
-    auto = isinstance(estimator.init, str) and estimator.init == "auto"
-    return 1.0 if auto and left and estimator.path is None and kind is not None and estimator.n_clusters > 1 else 0.0
+    left = left and estimator.path is None and isinstance(estimator.init, str) and estimator.init == "auto"
+    return AUTO_ANCHOR if left and kind is not None and estimator.n_clusters > 1 else 0.0
 
 
 def _smooths(estimator: Any) -> bool:
@@ -212,13 +221,16 @@ def search_reach(n_neighbors: int, kind: Any, bandwidth: Any) -> int:
 def _neighbors(estimator: Any, X: Any, kind: Any, threads: int, progress: Progress) -> tuple[Any, Any]:
     """The index over X and the neighbours of its rows; None for both where nothing needs them."""
     reach = search_reach(estimator.n_neighbors, kind, estimator.bandwidth)
-    if kind != "precomputed" and chosen_init(estimator, kind) == "consensus":
+    consensus = kind != "precomputed" and chosen_init(estimator, kind) == "consensus"
+    if consensus:
         reach = max(reach, 2 * estimator.n_neighbors)
     reach = min(reach, X.shape[0] - 1)
     if reach == 0:
         return None, None
     with progress.phase("neighbours", X.shape[0]) as step:
         index = NeighborIndex(X, threads)
+        if consensus:
+            return index, settled(index.query_self(reach + SPARE, step), reach)
         return index, index.query_self(reach, step)
 
 

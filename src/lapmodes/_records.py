@@ -67,6 +67,8 @@ class Graph:
     """Row sums of W."""
     component: Array
     """Connected component of each point, numbered from 0."""
+    evenness: float = 0.0
+    """c >= 0 in tr(Z'(L + c d d')Z), d the diagonal: the masses Z'd of the clusters are kept even."""
 
     @property
     def n_components(self) -> int:

@@ -31,6 +31,7 @@ class KModes(LaplacianKModes):
 
     lam: Any = 0.0
     anchor: Any = 0.0
+    balance: Any = 0.0
     affinity: Any = "auto"
     laplacian: Any = "unnormalized"
 
@@ -89,6 +90,7 @@ callback
 
     bandwidth: Any = np.inf
     anchor: Any = 0.0
+    balance: Any = 0.0
 
     def __init__(
         self,

@@ -51,6 +51,7 @@ def check_parameters(estimator: Any) -> None:
         "anchor",
         "a finite float of at least 0 or 'auto'",
     )
+    need(is_real(estimator.balance, 0) and np.isfinite(estimator.balance), "balance", "a finite float of at least 0")
     need(is_int(estimator.n_init, 1), "n_init", "an int of at least 1")
     need(is_int(estimator.max_iter, 1), "max_iter", "an int of at least 1")
     need(is_real(estimator.tol, 0) and np.isfinite(estimator.tol), "tol", "a finite float of at least 0")

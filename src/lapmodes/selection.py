@@ -1,4 +1,4 @@
-"""How many clusters: a scan over K on one graph, with criteria that need no labels."""
+"""How many clusters: a scan over K, and along a path in (lam, bandwidth), on one graph, without labels."""
 
 from __future__ import annotations
 
@@ -11,32 +11,43 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from ._estimator import LaplacianKModes
-from ._fit import surviving_path
+from ._fit import solve_path, surviving_path
 from ._problem import Problem
 from ._progress import no_step
-from ._records import Array, Landscape, Solution, Start
-from .solve.candidates import SPECTRAL_POINTS
-from .solve.consensus import Consensus
+from ._records import Array, Landscape, PathPoint
+from .graph.landscape import thinned
+from .solve.candidates import SPECTRAL_POINTS, remake
+from .solve.communities import normalized_cut
+from .solve.consensus import Consensus, adjusted_rand
+from .solve.points import as_points, nearest_mode
 from .solve.prominence import log_density
 from .solve.spectral import smooth_values
-from .solve.start import reach_consensus, start_from
+from .solve.start import KMEANS_CANDIDATE_RESTARTS, best_kmeans, reach_consensus, start_from
 
 MOST_CLUSTERS = 20
 TABLE = np.dtype(
     [
         ("n_clusters", np.int64),
+        ("lam", np.float64),
+        ("bandwidth", np.float64),
         ("agreement", np.float64),
+        ("stability", np.float64),
         ("eigengap", np.float64),
         ("valley", np.float64),
+        ("support", np.float64),
         ("cut", np.float64),
         ("objective", np.float64),
         ("gap", np.float64),
         ("smallest", np.int64),
     ]
 )
-TIE = 0.01
-CRITERIA = ("agreement", "eigengap", "valley")
+TIES = {"agreement": 0.01, "stability": 0.01}
+"""Differences that do not count: of equals the largest number of clusters is taken."""
+CRITERIA = ("agreement", "stability", "eigengap", "valley")
 """Where the largest value speaks for a number of clusters."""
+DRAWS = 3
+SHARE = 0.9
+"""Of the points are in each draw that the stability is measured on."""
 
 
 @dataclass(frozen=True)
@@ -44,13 +55,17 @@ class Selection:
     """The result of :func:`select`."""
 
     n_clusters: int
-    """The recommendation: the number of clusters on which unlike methods agree most."""
+    """The recommendation: the largest number of clusters on which unlike methods agree best."""
+    lam: float
+    """The smoothness of the recommended row of the table."""
+    bandwidth: float
+    """The bandwidth of that row; the median of them where every point has its own."""
     table: Array
-    """One row a number of clusters, of the fields described in :func:`select`."""
+    """One row a number of clusters (and step of the path), of the fields described in :func:`select`."""
     preferred: dict[str, int]
     """The number of clusters that each criterion would take by itself."""
     labels: dict[int, Array]
-    """The fitted labels for each number of clusters."""
+    """The fitted labels for each number of clusters, at the step of the path that the candidates support most."""
 
     @property
     def unanimous(self) -> bool:
@@ -62,10 +77,11 @@ class Selection:
         from .plotting import _axes
 
         ax = _axes(ax)
+        first = np.unique(self.table["n_clusters"], return_index=True)[1]
         for name in self.preferred:
-            values = self.table[name]
+            values = self.table[name][first]
             span = np.nanmax(values) - np.nanmin(values) or 1.0
-            ax.plot(self.table["n_clusters"], (values - np.nanmin(values)) / span, marker="o", label=name)
+            ax.plot(self.table["n_clusters"][first], (values - np.nanmin(values)) / span, marker="o", label=name)
         ax.axvline(self.n_clusters, color="0.7", linewidth=1, zorder=0)
         ax.set(xlabel="number of clusters", ylabel="criterion, from its least to its greatest value")
         ax.legend(frameon=False)
@@ -80,7 +96,7 @@ class Selection:
 def select(
     X: Any, n_clusters: Iterable[int] | None = None, *, graph: Any = None, sample_weight: Any = None, **parameters: Any
 ) -> Selection:
-    """Compare numbers of clusters on one graph, without labels.
+    """Compare numbers of clusters on one graph, without labels; with `path`, smoothness and bandwidth too.
 
     For each number the candidates for a start are made (all but the spectral one and the mixture), a consensus is
     chosen and the model is fitted from it.
@@ -94,18 +110,27 @@ def select(
     graph, sample_weight
         As in :meth:`LaplacianKModes.fit`.
     **parameters
-        Further parameters of :class:`LaplacianKModes`, all but `init`.
+        Further parameters of :class:`LaplacianKModes`, all but `init`. With `path`, a list of (lam, bandwidth), each
+        number of clusters is followed along it, every step starting from the one before, and each step is a row of the
+        table.
 
     Returns
     -------
     Selection
-        Its table has the fields: 'agreement' (upper quartile of the adjusted Rand index
-        between candidates), 'eigengap' (log
-        ratio of the next to the last eigenvalue of the normalised Laplacian; NaN above 20,000 points), 'valley' (mean
-        over clusters of the drop in log density from the cluster to the highest edge that leaves it; NaN on a given
-        graph), 'cut' (mean normalised cut), 'objective' and its certified 'gap', and 'smallest' (points in the
-        smallest cluster). `n_clusters` is the largest number whose agreement is within 0.01 of the best:
-        coarser partitions into unions of clusters find agreement too.
+        `n_clusters` is the largest number whose agreement is within 0.01 of the best: coarser partitions into unions
+        of clusters find agreement too. Its table has the fields:
+
+        - 'n_clusters', 'lam', 'bandwidth';
+        - 'agreement': upper quartile of the adjusted Rand index between candidates;
+        - 'stability': mean adjusted Rand index of the chosen candidate with itself on random nine tenths of the points;
+        - 'eigengap': log ratio of the next to the last eigenvalue of the normalised Laplacian (NaN above 20,000
+          points);
+        - 'valley': mean over clusters of the drop in log density from the cluster to the highest edge that leaves it
+          (NaN on a given graph);
+        - 'support': mean adjusted Rand index of the fitted labels with the candidates, which picks the step of a path;
+        - 'cut': mean normalised cut of the fitted labels;
+        - 'objective' and its certified 'gap';
+        - 'smallest': points in the smallest cluster, 0 if one died.
 
     Examples
     --------
@@ -116,57 +141,109 @@ def select(
     >>> found = select(X, range(2, 7), random_state=0)
     >>> found.n_clusters, found.unanimous
     (3, True)
+    >>> path = [(lam, 1.0) for lam in (0.1, 1.0, 10.0)]
+    >>> select(X, [2, 3], path=path, random_state=0).table.shape
+    (6,)
     """
     if "init" in parameters:
         raise ValueError("select makes its own starts: leave 'init' out.")
-    n = np.shape(X)[0]
-    numbers = range(2, max(3, min(MOST_CLUSTERS, int(np.sqrt(n))) + 1)) if n_clusters is None else n_clusters
-    wanted = sorted({int(K) for K in numbers})
-    if not wanted or wanted[0] < 2:
-        raise ValueError(f"'n_clusters' must hold numbers of at least 2. Got {wanted}.")
+    wanted = _wanted(n_clusters, np.shape(X)[0])
     estimator = LaplacianKModes(wanted[-1], **parameters)
     with estimator._progress() as progress:
         problem = estimator._pose(X, graph, sample_weight, progress)
     if problem.landscape is None:
         raise ValueError("select needs a graph: leave 'lam' at 'auto' or above 0.")
-    gaps = eigengaps(problem.landscape, wanted[-1], check_random_state(estimator.random_state))
-    rows, labels = [], {}
+    rng = check_random_state(estimator.random_state)
+    gaps = eigengaps(problem.landscape, wanted[-1], rng)
+    thin = _draws(problem, rng)
+    parts, labels = [], {}
     for K in wanted:
-        found, solution = _fit_one(estimator, problem, K)
-        labels[K] = solution.labels
-        rows.append(_row(problem.landscape, K, found, solution, gaps[K - 1]))
-    table = np.array(rows, dtype=TABLE)
+        found, path = _fit_one(estimator, problem, K)
+        stability = _stability(problem, thin, found, K, rng)
+        rows = [_row(problem.landscape, K, found, point, stability, gaps[K - 1]) for point in path]
+        parts.append(np.array(rows, dtype=TABLE))
+        labels[K] = path[parts[-1]["support"].argmax()].solution.labels
+    return _conclusion(np.concatenate(parts), labels)
+
+
+def _wanted(n_clusters: Iterable[int] | None, n: int) -> list[int]:
+    numbers = range(2, max(3, min(MOST_CLUSTERS, int(np.sqrt(n))) + 1)) if n_clusters is None else n_clusters
+    wanted = sorted({int(K) for K in numbers})
+    if not wanted or wanted[0] < 2:
+        raise ValueError(f"'n_clusters' must hold numbers of at least 2. Got {wanted}.")
+    return wanted
+
+
+def _conclusion(table: Array, labels: dict[int, Array]) -> Selection:
     preferred = {name: _preferred(table, name) for name in CRITERIA if not np.isnan(table[name]).all()}
-    return Selection(preferred["agreement"], table, preferred, labels)
+    K = preferred["agreement"]
+    own = table[table["n_clusters"] == K]
+    best = own[own["support"].argmax()]
+    return Selection(K, float(best["lam"]), float(best["bandwidth"]), table, preferred, labels)
 
 
 def _preferred(table: Array, name: str) -> int:
-    """The number that a criterion speaks for; of equals in agreement the largest."""
-    tie = TIE if name == "agreement" else 0.0
-    return int(table["n_clusters"][table[name] >= np.nanmax(table[name]) - tie].max())
+    """The number that a criterion speaks for; of equals the largest."""
+    return int(table["n_clusters"][table[name] >= np.nanmax(table[name]) - TIES.get(name, 0.0)].max())
 
 
-def _fit_one(estimator: LaplacianKModes, problem: Problem, K: int) -> tuple[Consensus, Solution]:
-    """The consensus on K clusters and the model fitted from it."""
+def _fit_one(estimator: LaplacianKModes, problem: Problem, K: int) -> tuple[Consensus, list[PathPoint]]:
+    """The consensus on K clusters and the model fitted from it, at each step of the path."""
     assert problem.landscape is not None
     rng, weight = check_random_state(estimator.random_state), problem.sample_weight
     found = reach_consensus(problem.points, problem.graph, problem.landscape, K, rng, weight, quick=True)
-    start: Start = start_from(problem.points, problem.graph, found)
+    start = start_from(problem.points, problem.graph, found)
     single = clone(estimator).set_params(n_clusters=K)
-    return found, surviving_path(single, problem, start, no_step)[-1].solution
+    if estimator.path is None and isinstance(estimator.lam, str):
+        return found, surviving_path(single, problem, start, no_step)
+    return found, list(solve_path(single, problem, start, no_step))
 
 
-def _row(landscape: Landscape, K: int, found: Consensus, solution: Solution, eigengap: float) -> tuple[Any, ...]:
-    chosen = found.labels
+def _draws(problem: Problem, rng: np.random.RandomState) -> list[tuple[Array, Landscape]]:
+    """Random rows and what the candidates see of them."""
+    points, landscape = problem.points, problem.landscape
+    assert landscape is not None
+    size = max(2, round(SHARE * points.n))
+    draws = [np.sort(rng.choice(points.n, size, replace=False)) for _ in range(DRAWS)]
+    return [(rows, thinned(points.X, landscape, rows, points.threads)) for rows in draws]
+
+
+def _stability(
+    problem: Problem, draws: list[tuple[Array, Landscape]], found: Consensus, K: int, rng: np.random.RandomState
+) -> float:
+    """Mean agreement of the chosen candidate with the one made in the same way from each draw."""
+    name, points = found.names[found.chosen], problem.points
+    scores = []
+    for rows, landscape in draws:
+        if name == "k-means":
+            some = as_points(points.X[rows], points.threads)
+            weight = None if problem.sample_weight is None else problem.sample_weight[rows]
+            restarts = KMEANS_CANDIDATE_RESTARTS
+            means = best_kmeans(some, problem.graph, K, rng, restarts=restarts, sample_weight=weight).C
+            labels = nearest_mode(some, means)
+        else:
+            labels = remake(name, landscape, K, rng)
+        scores.append(adjusted_rand(found.labels[rows], labels))
+    return float(np.mean(scores))
+
+
+def _row(
+    landscape: Landscape, K: int, found: Consensus, point: PathPoint, stability: float, eigengap: float
+) -> tuple[Any, ...]:
+    solution, labels = point.solution, point.solution.labels
     return (
         K,
+        point.lam,
+        float(np.median(point.bandwidth)),
         found.typical_agreement,
+        stability,
         eigengap,
-        valley_depth(landscape, chosen, K),
-        found.cut[found.chosen],
+        valley_depth(landscape, found.labels, K),
+        float(np.mean([adjusted_rand(labels, other) for other in found.partitions])),
+        normalized_cut(landscape.graphs[0].affinity, labels),
         solution.objective,
         solution.gap,
-        np.bincount(chosen, minlength=K).min(),
+        np.bincount(labels, minlength=K).min(),
     )
 
 

@@ -1,9 +1,10 @@
 """The weightings that candidates see."""
 
 import numpy as np
+import pytest
 from scipy.sparse.csgraph import connected_components
 
-from lapmodes.graph.landscape import shared, survey
+from lapmodes.graph.landscape import settled, shared, survey, thinned, without_hubs
 from lapmodes.graph.neighbors import NeighborIndex
 
 
@@ -25,3 +26,41 @@ def test_shared_weights_are_jaccard_indices():
     expected = [len(around[i] & around[j]) / len(around[i] | around[j]) for i, j in zip(W.row, W.col, strict=True)]
     np.testing.assert_allclose(W.data, expected)
     assert all(j in around[i] or i in around[j] for i, j in zip(W.row, W.col, strict=True))
+
+
+def test_thinned_is_the_landscape_of_the_rows_left():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    rows = np.sort(rng.choice(300, 270, replace=False))
+    whole = survey(X, NeighborIndex(X, 1).query_self(20), 10, 1)
+    thin = thinned(X, whole, rows, 1)
+    fresh = NeighborIndex(X[rows], 1).query_self(10)
+    np.testing.assert_array_equal(thin.neighbors.indices[:, :10], fresh.indices)
+    np.testing.assert_allclose(thin.neighbors.distances[:, :10], fresh.distances)
+    few = thinned(X, whole, rows[::9], 1)  # too few neighbours left
+    np.testing.assert_array_equal(few.neighbors.indices[:, :10], NeighborIndex(X[rows[::9]], 1).query_self(10).indices)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e6, 1e-6])
+def test_equal_distances_are_in_the_order_of_the_rows_after_any_rotation(scale):
+    rng = np.random.default_rng(1)
+    X = np.stack(np.meshgrid(np.arange(12.0), np.arange(12.0)), axis=-1).reshape(-1, 2)[rng.permutation(144)]
+    angle = 0.7
+    turned = scale * X @ np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
+    one, two = (settled(NeighborIndex(each, 1).query_self(30), 12) for each in (X, turned))
+    inside = ((X >= 3) & (X < 9)).all(axis=1)  # elsewhere ties may go on beyond the 30
+    np.testing.assert_array_equal(one.indices[inside], two.indices[inside])
+    np.testing.assert_allclose(two.distances, scale * one.distances)
+
+
+def test_without_hubs_no_point_is_everyones_neighbour():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 60))
+    X[0] = 0  # nearer to all others than they are to each other
+    near = NeighborIndex(X, 1).query_self(20)
+    fair = without_hubs(near, 10)
+    most, fewer = (np.bincount(each.indices.ravel(), minlength=500) for each in (near.first(10), fair))
+    assert most[0] > 300
+    assert fewer[0] < 0.6 * most[0]
+    assert fewer.std() < most.std()
+    assert (np.diff(fair.distances, axis=1) >= 0).all()

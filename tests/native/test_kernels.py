@@ -26,8 +26,8 @@ def sweep(graph, B, lam, Z, Z_old, WZ_old, momentum, threads=1):
     Z_next, WZ = Z_old.copy(), WZ_old.copy()
     step = (1 / (4 * lam * graph.diagonal)).astype(B.dtype)
     stats = statistics(len(B))
-    changed = np.zeros(len(B), dtype=np.uint8)
-    _native.sweep(*graph.arrays, B, lam, Z, Z_next, WZ, step, momentum, changed, 0, True, stats, threads)
+    changed, masses = np.zeros(len(B), dtype=np.uint8), np.empty(0, B.dtype)
+    _native.sweep(*graph.arrays, B, lam, masses, Z, Z_next, WZ, step, momentum, changed, 0, True, stats, threads)
     return Z_next, WZ, stats.sum(axis=0)
 
 

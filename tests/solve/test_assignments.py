@@ -5,9 +5,9 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from reference import best_assignments, energy, random_affinity
+from reference import best_assignments, energy, quadratic, random_affinity
 
-from lapmodes.graph.laplacian import build_graph, empty_graph
+from lapmodes.graph.laplacian import balanced, build_graph, empty_graph
 from lapmodes.solve.assignments import Momentum, Sweeps, row_steps, solve_assignments
 from lapmodes.solve.objective import scale_of
 
@@ -31,16 +31,17 @@ def test_gap_is_certified(problem, lam):
     log_scale=st.floats(-3, 3),
     normalized=st.booleans(),
     single=st.booleans(),
+    balance=st.sampled_from([0.0, 0.3, 5.0]),
 )
-def test_certificate_is_honest(seed, n, k, log_lam, density, log_scale, normalized, single):
+def test_certificate_is_honest(seed, n, k, log_lam, density, log_scale, normalized, single, balance):
     rng = np.random.default_rng(seed)
     dtype = np.float32 if single else np.float64
     W = (10**log_scale * random_affinity(rng, n, density)).astype(dtype)
-    graph = build_graph(W, "normalized" if normalized else "unnormalized")
+    graph = balanced(build_graph(W, "normalized" if normalized else "unnormalized"), balance)
     B, lam = rng.random((n, k)).astype(dtype) ** 4, 10.0**log_lam
     Z0 = rng.dirichlet(np.ones(k), n).astype(dtype)
     found = solve_assignments(graph, B, lam, Z0, tol=1e-4, max_iter=3000)
-    L, exact_B = graph.laplacian.toarray().astype(float), B.astype(float)
+    L, exact_B = quadratic(graph), B.astype(float)
     best = energy(L, exact_B, lam, best_assignments(L, exact_B, lam))
     reached = energy(L, exact_B, lam, found.Z.astype(float))
     slack = 1e-8 * (1 + scale_of(B)) + 1e-6 * lam * np.abs(L).sum() * single
@@ -89,6 +90,41 @@ def test_scaling_objective_leaves_the_answer(problem):
     one = solve_assignments(graph, B, 0.5, Z0, tol=1e-10, max_iter=100_000).Z
     two = solve_assignments(graph, 1e-6 * B, 0.5e-6, Z0, tol=1e-10, max_iter=100_000).Z
     np.testing.assert_allclose(one, two, atol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("lam", [1.0, 1e3])
+def test_balance_forbids_collapse_however_large_lam_is(lam, dtype):
+    rng = np.random.default_rng(0)
+    blocks = sp.block_diag([random_affinity(rng, 40, 0.3) for _ in range(3)]).tolil()
+    blocks[0, 40] = blocks[40, 0] = blocks[40, 80] = blocks[80, 40] = 1
+    graph = build_graph(sp.csr_array(blocks, dtype=dtype))
+    B = np.zeros((120, 3), dtype=dtype)
+    B[:40, 0], B[40:80, 1], B[80:, 2] = 1, 0.5, 0.2
+    Z0 = np.full_like(B, 1 / 3)
+    alone, even = (solve_assignments(balanced(graph, b), B, lam, Z0, max_iter=50_000) for b in (0, 1))
+    assert even.converged
+    np.testing.assert_array_equal(np.bincount(even.Z.argmax(axis=1)), [40, 40, 40])
+    if lam > 1:
+        assert (alone.Z.argmax(axis=1) == 0).all()
+
+
+def test_balance_pulls_masses_together(problem):
+    graph, B, Z0 = problem
+    B = B * [1, 2, 3, 4]
+    spread = []
+    for balance in (0, 0.1, 1, 10):
+        Z = solve_assignments(balanced(graph, balance), B, 0.1, Z0, tol=1e-8, max_iter=100_000).Z
+        spread.append((graph.diagonal @ Z).std())
+    assert (np.diff(spread) < 0).all()
+
+
+def test_threads_do_not_change_a_bit():
+    rng = np.random.default_rng(0)
+    W = sp.random_array((3000, 3000), density=2e-3, rng=rng, format="csr")
+    graph, B = balanced(build_graph(W + W.T), 1.0), rng.random((3000, 40))
+    found = [solve_assignments(graph, B, 1.0, np.full_like(B, 1 / 40), threads=t).Z for t in (1, 2)]
+    np.testing.assert_array_equal(*found)
 
 
 def test_long_chain_is_solved_to_its_certificate():

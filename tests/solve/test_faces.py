@@ -6,9 +6,9 @@ import scipy.sparse as sp
 from conftest import random_affinity
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import best_assignments, energy
+from reference import best_assignments, energy, quadratic
 
-from lapmodes.graph.laplacian import build_graph
+from lapmodes.graph.laplacian import balanced, build_graph
 from lapmodes.solve import faces
 from lapmodes.solve.assignments import solve_assignments
 from lapmodes.solve.faces import Faces, Pace
@@ -29,15 +29,16 @@ def chain(n):
     log_lam=st.floats(-3, 3),
     density=st.floats(0, 1),
     single=st.booleans(),
+    balance=st.sampled_from([0.0, 1.0, 10.0]),
 )
-def test_a_step_stays_on_the_simplex_and_does_not_raise_the_energy(seed, n, k, log_lam, density, single):
+def test_a_step_stays_on_the_simplex_and_does_not_raise_the_energy(seed, n, k, log_lam, density, single, balance):
     rng = np.random.default_rng(seed)
     dtype = np.float32 if single else np.float64
-    graph, lam = build_graph(random_affinity(rng, n, density).astype(dtype)), 10.0**log_lam
+    graph, lam = balanced(build_graph(random_affinity(rng, n, density).astype(dtype)), balance), 10.0**log_lam
     B = rng.random((n, k)).astype(dtype)
     Z = rng.dirichlet(np.full(k, 0.3), n).astype(dtype)
     new = Faces(graph, B, lam).step(Z, 1)
-    L, exact_B = graph.laplacian.toarray().astype(float), B.astype(float)
+    L, exact_B = quadratic(graph), B.astype(float)
     before, after = (energy(L, exact_B, lam, each.astype(float)) for each in (Z, new))
     slack = 20 * np.finfo(dtype).eps * (1 + lam * np.abs(L).sum() + n)
     assert after <= before + slack
@@ -54,10 +55,12 @@ def test_a_graph_without_edges_has_no_curvature():
     assert (B * new).sum() >= (B * Z).sum()
 
 
-def test_one_step_solves_a_problem_whose_zeros_are_known(problem, monkeypatch):
+@pytest.mark.parametrize("balance", [0, 3])
+def test_one_step_solves_a_problem_whose_zeros_are_known(problem, monkeypatch, balance):
     graph, B, _ = problem
+    graph = balanced(graph, balance)
     monkeypatch.setattr(faces, "REDUCTION", 1e-9)
-    best = best_assignments(graph.laplacian.toarray(), B, 0.3)
+    best = best_assignments(quadratic(graph), B, 0.3)
     support = best > 1e-5
     found = Faces(graph, B, 0.3).step(support / support.sum(axis=1, keepdims=True), 1)
     np.testing.assert_allclose(found, best, atol=1e-6)

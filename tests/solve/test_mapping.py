@@ -30,6 +30,18 @@ def test_closed_form_agrees_with_a_qp_solver(new_points, lam):
         np.testing.assert_allclose(z, simplex_qp(P / scale, q / scale, 1, 5)[0], atol=1e-8)
 
 
+@pytest.mark.parametrize("normalized", [False, True])
+def test_with_balance_heavy_clusters_attract_less(new_points, normalized):
+    cross, Z, B, distances = new_points
+    degrees = np.random.default_rng(1).uniform(0.5, 2, len(Z)) if normalized else None
+    masses = 0.3 * Z.mean(axis=0)
+    got = map_points(sp.csr_array(cross), Z, B, distances, 0.4, degrees, masses)
+    for w, b, z in zip(cross, B, got, strict=True):
+        own, toward = (w.sum(), w) if degrees is None else (1.0, w / np.sqrt(w.sum() * degrees))
+        q = 0.8 * (own * masses - toward @ Z) - b
+        np.testing.assert_allclose(z, simplex_qp(0.8 * own * np.eye(5), q, 1, 5)[0], atol=1e-8)
+
+
 def test_it_is_the_papers_formula(new_points):
     cross, Z, B, distances = new_points
     lam = 0.7

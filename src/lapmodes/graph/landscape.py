@@ -11,10 +11,37 @@ from .. import _native
 from .._records import Landscape, Neighbors, Tree
 from .bandwidth import local_scale
 from .laplacian import build_graph
+from .neighbors import NeighborIndex
 from .spanning import spanning_tree
 
 FAINT = 1e-6
 """Least weight of an edge of the spanning tree: enough to connect, too little to matter elsewhere."""
+
+
+SIGNIFICANT = 2.0**36
+"""Distances that agree to one in this many are equal: double precision tells more, but not after a rotation."""
+SPARE = 4
+"""Neighbours to search for beyond those needed, so that equals at the end of a list are all seen."""
+
+
+def settled(neighbors: Neighbors, k: int) -> Neighbors:
+    """The k nearest, distances rounded and equals in the order of the rows: the same for scaled and rotated points.
+
+    Single precision is left alone: its last digits are all it has.
+    """
+    if neighbors.distances.dtype != np.float64:
+        return neighbors.first(k)
+    unit = float(neighbors.distances.mean()) or 1.0  # the grid of rounding scales with the points
+    distances = unit * rounded(neighbors.distances / unit)
+    order = np.lexsort((neighbors.indices, distances), axis=1)[:, :k]
+    indices, distances = (np.take_along_axis(each, order, axis=1) for each in (neighbors.indices, distances))
+    return Neighbors(indices, distances, neighbors.recall)
+
+
+def rounded(lengths: Any) -> Any:
+    """Lengths to one part in `SIGNIFICANT`."""
+    mantissa, exponent = np.frexp(lengths)
+    return np.ldexp(np.round(mantissa * SIGNIFICANT) / SIGNIFICANT, exponent)
 
 
 def survey(X: Any, neighbors: Neighbors, n_neighbors: int, threads: int) -> Landscape:
@@ -22,21 +49,46 @@ def survey(X: Any, neighbors: Neighbors, n_neighbors: int, threads: int) -> Land
     half = max(1, n_neighbors // 2)
     core = neighbors.distances[:, min(max(half - 2, 0), neighbors.distances.shape[1] - 1)].astype(np.float64)
     trees = spanning_tree(X, neighbors, threads), spanning_tree(X, neighbors, threads, core)
-    usual = neighbors.first(n_neighbors)
-    weights = (
-        self_tuned(usual, neighbors),
-        binary(neighbors.first(half)),
-        shared(usual),
-        self_tuned(neighbors.first(2 * n_neighbors), neighbors),
-    )
+    fair = without_hubs(neighbors, n_neighbors)
+    weights = (self_tuned(fair, neighbors), binary(neighbors.first(half)), shared(fair), binary(fair))
     bond = _bond(trees[0], neighbors)
     graphs = tuple(build_graph(csr_array(W.maximum(bond))) for W in weights)
     return Landscape(graphs, neighbors, trees, n_neighbors)
 
 
+def thinned(X: Any, landscape: Landscape, rows: Any, threads: int) -> Landscape:
+    """The landscape of most of the rows: their neighbours are among those already found, or are searched again."""
+    if landscape.neighbors is None:
+        return given(landscape.graphs[0].affinity[rows][:, rows])
+    near = landscape.neighbors
+    place = np.full(near.indices.shape[0], -1, dtype=np.int32)
+    place[rows] = np.arange(rows.size, dtype=np.int32)
+    indices, distances = place[near.indices[rows]], near.distances[rows]
+    left = int((indices >= 0).sum(axis=1).min())
+    if left < min(landscape.n_neighbors, rows.size - 1):
+        near = NeighborIndex(X[rows], threads).query_self(near.indices.shape[1])
+        return survey(X[rows], near, landscape.n_neighbors, threads)
+    order = np.argsort(indices < 0, axis=1, kind="stable")[:, :left]  # those that are left, nearest first
+    indices, distances = (np.take_along_axis(each, order, axis=1) for each in (indices, distances))
+    return survey(X[rows], Neighbors(indices, distances), landscape.n_neighbors, threads)
+
+
 def given(W: Any) -> Landscape:
     """The landscape of a given graph, where there are no distances."""
     return Landscape((build_graph(W.astype(np.float64)),))
+
+
+def without_hubs(neighbors: Neighbors, k: int) -> Neighbors:
+    """The k neighbours that are nearest in units of both points' own scales.
+
+    In many dimensions some points are among the nearest of very many others, and tie clusters together. Distances
+    over local scales have few such hubs (Schnitzer, Flexer, Schedl & Widmer 2012).
+    """
+    scale = local_scale(neighbors).astype(np.float64)
+    relative = np.square(neighbors.distances, dtype=np.float64) / (scale[:, None] * scale[neighbors.indices])
+    order = np.sort(np.argsort(relative, axis=1, kind="stable")[:, :k], axis=1)
+    indices, distances = (np.take_along_axis(each, order, axis=1) for each in (neighbors.indices, neighbors.distances))
+    return Neighbors(indices, distances, neighbors.recall)
 
 
 def self_tuned(near: Neighbors, neighbors: Neighbors) -> Any:

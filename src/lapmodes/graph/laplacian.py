@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,12 @@ def build_graph(W: Any, laplacian: str = "unnormalized", sample_weight: Array | 
     data = W.data * np.repeat(inverse_root, np.diff(W.indptr)) * inverse_root[W.indices]
     S = csr_array((data, W.indices, W.indptr), shape=W.shape)
     return Graph(W, S, (degrees > 0).astype(W.dtype), degrees, component)
+
+
+def balanced(graph: Graph, balance: float) -> Graph:
+    """The graph with the masses of clusters kept even: L has balance d d' / sum(d) added, d its diagonal."""
+    total = float(graph.diagonal.sum(dtype=np.float64))
+    return replace(graph, evenness=balance / total) if total > 0 else graph
 
 
 def linked(W: Any, pairs: Array | None) -> Any:

@@ -23,7 +23,7 @@ struct Points {
     std::int64_t d;
 };
 
-// The assignment problem: minimise lam tr(Z'LZ) - tr(B'Z), L = diag(diagonal) - W.
+// The assignment problem: minimise lam tr(Z'LZ) - tr(B'Z), L = diag(diagonal) - W + c diagonal diagonal'.
 template <class T>
 struct Problem {
     Csr<T> W;
@@ -32,6 +32,7 @@ struct Problem {
     std::int64_t n;
     std::int64_t k;
     T lam;
+    const T* masses;  // (k) c Z'diagonal at the Z in hand; nullptr where c = 0
 };
 
 // One step of accelerated projected gradient on it, from Z (n, k) with the given momentum.

@@ -54,6 +54,8 @@ void certify(const Problem<T>& p, const T* Z, double* scratch, double* stats, in
             const std::int64_t stop = p.n < (block + 1) * kBlockRows ? p.n : (block + 1) * kBlockRows;
             for (std::int64_t n = block * kBlockRows; n < stop; ++n) {
                 gather_in_double(p.W, n, Z, p.k, wz);
+                if (p.masses)
+                    for (std::int64_t k = 0; k < p.k; ++k) wz[k] -= static_cast<double>(p.diagonal[n]) * p.masses[k];
                 tally_in_double(p, n, Z + n * p.k, wz, sums);
             }
         }

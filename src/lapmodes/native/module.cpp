@@ -9,6 +9,7 @@
 
 #include "entropic.hpp"
 #include "kernels.hpp"
+#include "masses.hpp"
 
 #ifdef _OPENMP
 #include <omp.h>
@@ -91,15 +92,16 @@ Index blocks_of(Index n) { return (n + kBlockRows - 1) / kBlockRows; }
 // The arrays of a CSR graph with its diagonal and the linear term: W, diagonal, B, lam.
 template <class T>
 Problem<T> problem_of(const In<Index>& indptr, const In<std::int32_t>& indices, const In<T>& weights,
-                      const In<T>& diagonal, const In<T>& B, double lam) {
+                      const In<T>& diagonal, const In<T>& B, double lam, const In<T>& masses) {
     require(B.ndim() == 2 && B.shape(1) > 0, "B must be (n, k)");
     const auto n = static_cast<Index>(B.shape(0));
     require(static_cast<Index>(indptr.size()) == n + 1, "indptr must have n + 1 entries");
     require(static_cast<Index>(diagonal.size()) == n, "diagonal must have n entries");
     require(indices.size() == weights.size() && static_cast<Index>(indices.size()) == indptr.data()[n],
             "indices and weights must have indptr[n] entries");
+    require(masses.size() == 0 || masses.size() == B.shape(1), "masses must have no or k entries");
     return {{indptr.data(), indices.data(), weights.data()}, diagonal.data(), B.data(), n,
-            static_cast<Index>(B.shape(1)), static_cast<T>(lam)};
+            static_cast<Index>(B.shape(1)), static_cast<T>(lam), masses.size() ? masses.data() : nullptr};
 }
 
 template <class T>
@@ -167,10 +169,11 @@ void bind(nb::module_& m) {
     }, "V"_a.noconvert(), "threads"_a);
 
     m.def("sweep", [](const In<Index>& indptr, const In<std::int32_t>& indices, const In<T>& weights,
-                      const In<T>& diagonal, const In<T>& B, double lam, const In<T>& Z, const Out<T>& Z_old,
-                      const Out<T>& WZ_old, const In<T>& step, double momentum, const Out<std::uint8_t>& changed,
-                      Index number, bool certifies, const Out<double>& stats, int threads) {
-        const Problem<T> p = problem_of(indptr, indices, weights, diagonal, B, lam);
+                      const In<T>& diagonal, const In<T>& B, double lam, const In<T>& masses, const In<T>& Z,
+                      const Out<T>& Z_old, const Out<T>& WZ_old, const In<T>& step, double momentum,
+                      const Out<std::uint8_t>& changed, Index number, bool certifies, const Out<double>& stats,
+                      int threads) {
+        const Problem<T> p = problem_of(indptr, indices, weights, diagonal, B, lam, masses);
         require(Z.size() == B.size() && Z_old.size() == B.size() && WZ_old.size() == B.size(),
                 "Z, Z_old and WZ_old must have the shape of B");
         require(static_cast<Index>(step.size()) == p.n && static_cast<Index>(changed.size()) == p.n,
@@ -182,14 +185,14 @@ void bind(nb::module_& m) {
         nb::gil_scoped_release release;
         table<T>().sweep(p, sweep, stats.data(), threads);
     }, "indptr"_a.noconvert(), "indices"_a.noconvert(), "weights"_a.noconvert(), "diagonal"_a.noconvert(),
-       "B"_a.noconvert(), "lam"_a, "Z"_a.noconvert(), "Z_old"_a.noconvert(), "WZ_old"_a.noconvert(),
-       "step"_a.noconvert(), "momentum"_a, "changed"_a.noconvert(), "number"_a, "certifies"_a,
+       "B"_a.noconvert(), "lam"_a, "masses"_a.noconvert(), "Z"_a.noconvert(), "Z_old"_a.noconvert(),
+       "WZ_old"_a.noconvert(), "step"_a.noconvert(), "momentum"_a, "changed"_a.noconvert(), "number"_a, "certifies"_a,
        "stats"_a.noconvert(), "threads"_a);
 
     m.def("certify", [](const In<Index>& indptr, const In<std::int32_t>& indices, const In<T>& weights,
-                        const In<T>& diagonal, const In<T>& B, double lam, const In<T>& Z,
-                        const Out<double>& stats, int threads) {
-        const Problem<T> p = problem_of(indptr, indices, weights, diagonal, B, lam);
+                        const In<T>& diagonal, const In<T>& B, double lam, const In<T>& masses,
+                        const In<T>& Z, const Out<double>& stats, int threads) {
+        const Problem<T> p = problem_of(indptr, indices, weights, diagonal, B, lam, masses);
         require(Z.size() == B.size(), "Z must have the shape of B");
         require(static_cast<Index>(stats.size()) == blocks_of(p.n) * kStatistics, "stats must be (blocks, 4)");
         threads = useful_threads(threads, (static_cast<Index>(indices.size()) + 8 * p.n) * p.k);
@@ -197,7 +200,16 @@ void bind(nb::module_& m) {
         nb::gil_scoped_release release;
         table<T>().certify(p, Z.data(), scratch.data(), stats.data(), threads);
     }, "indptr"_a.noconvert(), "indices"_a.noconvert(), "weights"_a.noconvert(), "diagonal"_a.noconvert(),
-       "B"_a.noconvert(), "lam"_a, "Z"_a.noconvert(), "stats"_a.noconvert(), "threads"_a);
+       "B"_a.noconvert(), "lam"_a, "masses"_a.noconvert(), "Z"_a.noconvert(), "stats"_a.noconvert(), "threads"_a);
+
+    m.def("masses", [](const In<T>& degrees, const In<T>& Z, const Out<double>& sums, int threads) {
+        require(Z.ndim() == 2 && degrees.size() == Z.shape(0), "Z must be (n, k), with a degree for each row");
+        const auto n = static_cast<Index>(Z.shape(0)), k = static_cast<Index>(Z.shape(1));
+        require(static_cast<Index>(sums.size()) == blocks_of(n) * k, "sums must be (blocks, k)");
+        threads = useful_threads(threads, n * k);
+        nb::gil_scoped_release release;
+        lapmodes::masses(degrees.data(), Z.data(), n, k, sums.data(), threads);
+    }, "degrees"_a.noconvert(), "Z"_a.noconvert(), "sums"_a.noconvert(), "threads"_a);
 
     // Points come as (X,) or as (indptr, indices, values, sqnorm, d).
     m.def("kernel_values", [](const In<T>& X, const In<T>& modes_t, const In<T>& mode_sqnorm, const In<T>& h,

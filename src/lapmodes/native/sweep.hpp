@@ -56,7 +56,8 @@ inline void gather(const C& cut, const Csr<T>& W, std::int64_t edges, std::int64
 }
 
 // Which rows must be computed. If neither a row nor its neighbours changed in the last two sweeps, then the row's
-// next iterate comes from the same numbers as its last one, for any momentum, and stays as it is. `changed` holds the
+// next iterate comes from the same numbers as its last one, for any momentum, and stays as it is (masses of clusters
+// change with every row: then all are computed). `changed` holds the
 // sweep (modulo 256) in which a row changed last; a wrong guess, by another thread's later entry or after 256 sweeps,
 // computes the same numbers again.
 class Awake {
@@ -99,10 +100,11 @@ class Sweeper {
 
     // Writes the rows among [first, stop) that must be computed to `list`; returns their number.
     int choose(std::int64_t first, std::int64_t stop, std::int32_t* list) const {
+        const bool all = s_.certifies || p_.masses;
         int count = 0;
         for (std::int64_t n = first; n < stop; ++n) {
             list[count] = static_cast<std::int32_t>(n);
-            count += s_.certifies || awake_(p_.W, n);
+            count += all || awake_(p_.W, n);
         }
         return count;
     }
@@ -114,6 +116,10 @@ class Sweeper {
         for (int i = count; i < W; ++i) extreme[i] = sum[i] = many[i] = V{};
         if constexpr (C::kFixed > 0) call_for_rows(rows[0] + kRowsAhead * W);
         for (int i = 0; i < count; ++i) gather<T>(cut_, p_.W, edges_, rows[i], s_.Z, wz + i * cut_.size());
+        if (p_.masses)
+            for (int i = 0; i < count; ++i)
+                for (std::int64_t r = 0; r < cut_.size(); ++r)
+                    wz[i * cut_.size() + r] -= p_.diagonal[rows[i]] * cut_.load_row(p_.masses, r);
         if (s_.certifies) certify(rows, count, wz, sums);
         for (int i = 0; i < count; ++i) {
             const std::int64_t at = i * cut_.size();

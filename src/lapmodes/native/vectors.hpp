@@ -110,6 +110,7 @@ struct Vec {
     friend Vec operator*(T a, Vec b) { return map([&](int i) { return a * b.lane[i]; }); }
     friend Vec operator-(Vec a, T b) { return map([&](int i) { return a.lane[i] - b; }); }
     Vec& operator+=(Vec b) { return *this = *this + b; }
+    Vec& operator-=(Vec b) { return *this = *this - b; }
 };
 template <class T, int W>
 inline Vec<T, W> larger(Vec<T, W> a, Vec<T, W> b) {

@@ -107,7 +107,7 @@ def _assign(
 
 def _unlit(graph: Graph, B: Array, lam: float, sigma: float | Array) -> Array:
     """Points in components whose kernel values sum to less than the certificate resolves: any Z is optimal there."""
-    if lam == 0 or is_infinite(sigma):
+    if lam == 0 or is_infinite(sigma) or graph.evenness > 0:  # with balance no part is on its own
         return np.zeros(B.shape[0], dtype=bool)
     brightness = np.bincount(graph.component, weights=B.max(axis=1), minlength=graph.n_components)
     size = np.bincount(graph.component, minlength=graph.n_components)

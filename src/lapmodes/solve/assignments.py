@@ -7,7 +7,7 @@ import numpy as np
 from .. import _native
 from .._records import Array, Assignments, Certificate, Graph
 from .faces import Faces, Pace
-from .objective import certificate_from, certify, scale_of, statistics
+from .objective import balance_of, certificate_from, certify, even_masses, scale_of, statistics
 from .points import one_hot
 
 BOLD = 1.3
@@ -46,7 +46,7 @@ def solve_assignments(
 def _accelerated(
     graph: Graph, B: Array, lam: float, Z: Array, target: float, max_iter: int, threads: int
 ) -> tuple[Array, float, int]:
-    """Algorithm 1 with a step for each row, L <= 2 diag(L), and momentum restarted when it points uphill.
+    """Algorithm 1 with a step for each row, L <= (2 + balance) diag(L), and momentum restarted when it points uphill.
 
     Where that is slow, Newton steps on faces come in between.
 
@@ -75,7 +75,7 @@ class Sweeps:
     """The state of the native sweeps: two iterates, and what is known of each row."""
 
     def __init__(self, graph: Graph, B: Array, lam: float, Z: Array, step: Array, threads: int) -> None:
-        self.problem = (*graph.arrays, B, lam)
+        self.graph, self.B, self.lam = graph, B, lam
         self.Z, self.before = Z, Z.copy()
         """The iterate, and the one before it."""
         self.step = step.astype(Z.dtype)
@@ -87,11 +87,12 @@ class Sweeps:
 
     def sweep(self, momentum: float, *, certifies: bool = True) -> Certificate | None:
         """Take a step from the iterate, which is `before` afterwards; returns its energy and certificate if wanted."""
+        problem = (*self.graph.arrays, self.B, self.lam, even_masses(self.graph, self.Z, self.threads))
         room = (self.changed, self.number, certifies, self._stats)
-        _native.sweep(*self.problem, self.Z, self.before, self._WZ, self.step, momentum, *room, self.threads)
+        _native.sweep(*problem, self.Z, self.before, self._WZ, self.step, momentum, *room, self.threads)
         self.Z, self.before = self.before, self.Z
         self.number += 1
-        return certificate_from(self._stats, self.problem[-1]) if certifies else None
+        return certificate_from(self._stats, self.lam) if certifies else None
 
     @property
     def uphill(self) -> bool:
@@ -154,9 +155,9 @@ class Momentum:
 
 
 def row_steps(graph: Graph, lam: float, B: Array) -> Array:
-    """1 / (4 lam d_n), bounded for rows whose degree is (nearly) zero, where it suffices to reach a corner."""
+    """1 / (lam (4 + 2 balance) d_n), bounded where degrees are (nearly) zero: there it suffices to reach a corner."""
     linked = graph.diagonal > 0
-    steps = 1 / (4.0 * lam * graph.diagonal[linked].astype(np.float64))
+    steps = 1 / ((4 + 2 * balance_of(graph)) * lam * graph.diagonal[linked].astype(np.float64))
     to_a_corner = 1e4 / max(float(np.abs(B).max()), float(np.finfo(np.float32).tiny))
     longest = max(to_a_corner, float(np.median(steps)))
     step = np.full(B.shape[0], longest, dtype=B.dtype)
@@ -166,4 +167,4 @@ def row_steps(graph: Graph, lam: float, B: Array) -> Array:
 
 def _rounding(graph: Graph, lam: float, dtype: np.dtype) -> float:
     """How far rounding of the gradient may move the certificate in this precision."""
-    return float(2 * lam * np.finfo(dtype).eps * graph.diagonal.sum(dtype=np.float64))
+    return float(2 * lam * (1 + balance_of(graph)) * np.finfo(dtype).eps * graph.diagonal.sum(dtype=np.float64))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 
@@ -17,6 +19,7 @@ from .spectral import spectral_labels
 DENSITY_SHARES = (0.5, 0.7, 1.0, 1.4)
 """Neighbours of the density estimates, as shares of n_neighbors."""
 UNEVENNESS = (0.3, 0.5)
+COMMUNITIES = "communities, graph "
 SEEDS = 3
 """Runs of the Leiden method on each graph, of which the one of highest modularity counts; one above `MANY_POINTS`."""
 MANY_POINTS = 20_000
@@ -30,21 +33,34 @@ def make_candidates(
     points: Points, landscape: Landscape, K: int, kmeans: Array, rng: np.random.RandomState, quick: bool = False
 ) -> dict[str, Array]:
     """Partitions into exactly K clusters, by name; those that fail to find K are left out."""
-    found = {"k-means": kmeans}
-    k = landscape.n_neighbors
-    if landscape.neighbors is not None:
-        for share in DENSITY_SHARES:
-            width = max(1, round(share * k))
-            found[f"modes, {width} neighbours"] = prominent_labels(landscape, K, width)
-        for tree, kind in zip(landscape.trees, ("distance", "reachability"), strict=True):
-            for gini in UNEVENNESS:
-                found[f"linkage, {kind}, Gini {gini}"] = even_labels(tree, K, gini)
+    found = {"k-means": kmeans} | {name: make() for name, make in _certain(landscape, K).items()}
     found |= _communities(landscape.graphs, K, points.threads, rng, 1 if quick else SEEDS)
     if points.n <= SPECTRAL_POINTS and not quick:
         found["spectral"] = spectral_labels(landscape.graphs[0], K, rng)
     if points.d <= MIXTURE_DIMENSIONS and not quick:
         found["mixture"] = _mixture(points, K, rng)
     return {name: labels for name, labels in found.items() if np.unique(labels).size == K}
+
+
+def remake(name: str, landscape: Landscape, K: int, rng: np.random.RandomState) -> Array:
+    """The candidate of this name on another landscape; not K-means, the spectral one or the mixture."""
+    if name.startswith(COMMUNITIES):
+        return community_labels(landscape.graphs[int(name[len(COMMUNITIES) :])].affinity, K, rng.randint(2**31 - 1))
+    return _certain(landscape, K)[name]()
+
+
+def _certain(landscape: Landscape, K: int) -> dict[str, Callable[[], Array]]:
+    """The candidates without chance, ready to be made: prominent modes and even linkages."""
+    if landscape.neighbors is None:
+        return {}
+    makers: dict[str, Callable[[], Array]] = {}
+    for share in DENSITY_SHARES:
+        width = max(1, round(share * landscape.n_neighbors))
+        makers[f"modes, {width} neighbours"] = partial(prominent_labels, landscape, K, width)
+    for tree, kind in zip(landscape.trees, ("distance", "reachability"), strict=True):
+        for gini in UNEVENNESS:
+            makers[f"linkage, {kind}, Gini {gini}"] = partial(even_labels, tree, K, gini)
+    return makers
 
 
 def _communities(
@@ -58,7 +74,7 @@ def _communities(
     best = {}
     for i, graph in enumerate(graphs):
         merits = [modularity(graph.affinity, labels) for labels in runs[i * each : (i + 1) * each]]
-        best[f"communities, graph {i}"] = runs[i * each + int(np.argmax(merits))]
+        best[f"{COMMUNITIES}{i}"] = runs[i * each + int(np.argmax(merits))]
     return best
 
 

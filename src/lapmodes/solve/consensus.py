@@ -21,6 +21,7 @@ class Consensus:
     """The chosen partition, how every point is voted for, and how the candidates were ranked."""
 
     names: tuple[str, ...]
+    partitions: tuple[Array, ...]
     labels: Array
     votes: Array
     """(N, K), rows on the simplex: the candidates' weighted votes, in the numbering of `labels`."""
@@ -54,7 +55,7 @@ def find_consensus(candidates: dict[str, Array], W: Any, K: int) -> Consensus:
     votes = count_votes(partitions, partitions[chosen], trust, K)
     if np.unique(votes.argmax(axis=1)).size < K:  # a small cluster was outvoted
         votes = count_votes([partitions[chosen]], partitions[chosen], np.ones(1), K)
-    return Consensus(names, partitions[chosen], votes, agreement, cut, typical, score, chosen)
+    return Consensus(names, tuple(partitions), partitions[chosen], votes, agreement, cut, typical, score, chosen)
 
 
 def count_votes(partitions: list[Array], reference: Array, trust: Array, K: int) -> Array:

@@ -7,6 +7,7 @@ that the work does not grow with the diameter of the graph. The sweeps in betwee
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -69,7 +70,7 @@ class Faces:
         """The best Z between the given one and the (projected) minimum on its face; the energy does not rise."""
         T, support = Z.astype(np.float64), Z > 0
         for _ in range(MAX_FACES):
-            face = _Face(self.laplacian, self.lam, support)
+            face = _Face(self._smooth, self.lam, support)
             if not face.loose.any():
                 break
             T = face.nearest(T)
@@ -81,7 +82,7 @@ class Faces:
         _native.project_rows(T, threads)
         D = T - Z
         descent = -float(np.vdot(self._gradient(Z.astype(np.float64)), D))
-        curvature = 2 * self.lam * float(np.vdot(D, self.laplacian @ D))
+        curvature = 2 * self.lam * float(np.vdot(D, self._smooth(D)))
         length = 0.0 if descent <= 0 else 1.0 if descent >= curvature else descent / curvature
         return (Z + length * D).astype(Z.dtype)
 
@@ -91,7 +92,15 @@ class Faces:
         return self.graph.laplacian.astype(np.float64)
 
     def _gradient(self, Z: Array) -> Array:
-        return 2 * self.lam * (self.laplacian @ Z) - self.B
+        return 2 * self.lam * self._smooth(Z) - self.B
+
+    def _smooth(self, Z: Array) -> Array:
+        """(L + c d d') Z: the balance is of rank one, and the factor of L preconditions it as well."""
+        LZ: Array = self.laplacian @ Z
+        if self.graph.evenness > 0:
+            d = self.graph.diagonal.astype(np.float64)
+            LZ += np.outer(self.graph.evenness * d, (d[:, None] * Z).sum(axis=0))
+        return LZ
 
     def _factor(self, loose: Array) -> Any:
         """Solves with the Laplacian of the rows that can move, the others held."""
@@ -151,8 +160,8 @@ class Pace:
 class _Face:
     """Directions that keep the zeros of Z and the sums of its rows."""
 
-    def __init__(self, L: Any, lam: float, support: Array) -> None:
-        self.L = L
+    def __init__(self, smooth: Callable[[Array], Array], lam: float, support: Array) -> None:
+        self.smooth = smooth
         self.lam = lam
         self.support = support
         self.size = support.sum(axis=1, keepdims=True)
@@ -177,7 +186,7 @@ class _Face:
         for _ in range(MAX_STEPS):
             if left <= enough or left <= 0:
                 break
-            A = self.along(2 * self.lam * (self.L @ P))
+            A = self.along(2 * self.lam * self.smooth(P))
             bend = float(np.vdot(P, A))
             if bend <= FLAT * left:  # nothing holds this direction but the shift
                 D += P

@@ -12,13 +12,21 @@ from .points import one_hot
 
 
 def map_points(
-    cross: Any, Z: Array, B: Array, distances: Array, lam: float, degrees: Array | None = None, threads: int = 1
+    cross: Any,
+    Z: Array,
+    B: Array,
+    distances: Array,
+    lam: float,
+    degrees: Array | None = None,
+    masses: Array | None = None,
+    threads: int = 1,
 ) -> Array:
     """Assignments of new points from the weights to their training neighbours and the kernel at the modes.
 
     Minimises lam sum_n w_n |z - z_n|^2 - b'z over the simplex for each new point: the projection of
     z_bar + b / (2 lam sum_n w_n). With `degrees` (those of the training points) the normalised
     Laplacian's term is used, whose z_bar is sum_n w_n z_n / sqrt(d d_n) and whose diagonal is 1.
+    With balance, c Z'd (`masses`) is taken from z_bar: the term's gradient at a new point that moves no mass.
     Points without neighbours of positive weight, and all points when lam = 0, go to the nearest mode.
     """
     K = Z.shape[1]
@@ -33,6 +41,8 @@ def map_points(
     else:
         root = np.sqrt(np.where(degrees > 0, degrees, 1))
         mean, diagonal = (cross @ (Z / root[:, None])) / np.sqrt(safe)[:, None], np.ones_like(safe)
+    if masses is not None:
+        mean = mean - masses
     with np.errstate(over="ignore"):
         pull = B.astype(np.float64) / (2 * lam * diagonal)[:, None]
     linked &= np.isfinite(pull).all(axis=1)

@@ -1,6 +1,7 @@
 """The objective, eq. (5) of the paper, and its certificate: the only place with the formula.
 
 E(Z, C) = lam tr(Z' L Z) - tr(B' Z), with b_nk = w_n G(|(x_n - c_k) / sigma_n|^2) and w_n the sample weight.
+With balance L has c d d' added, d its diagonal and c = balance / sum(d): convex, and c d d' <= balance diag(d).
 For infinite bandwidth the kernel's expansion leaves b_nk = -w_n |x_n - c_k|^2 (Laplacian K-means).
 """
 
@@ -43,8 +44,22 @@ def certify(graph: Graph, B: Array, lam: float, Z: Array, threads: int = 1) -> C
     The Z-step is convex, so with g the gradient, sum_n (<g_n, z_n> - min_k g_nk) is such a bound.
     """
     stats = statistics(Z.shape[0])
-    _native.certify(*graph.arrays, B, lam, Z, stats, threads)
+    _native.certify(*graph.arrays, B, lam, even_masses(graph, Z, threads), Z, stats, threads)
     return certificate_from(stats, lam)
+
+
+def even_masses(graph: Graph, Z: Array, threads: int) -> Array:
+    """The vector c Z'd, by which the native loops add c d d' to L; empty without balance."""
+    if graph.evenness == 0:
+        return np.empty(0, dtype=Z.dtype)
+    sums = np.empty((-(-Z.shape[0] // _native.BLOCK_ROWS), Z.shape[1]))
+    _native.masses(graph.diagonal, Z, sums, threads)
+    return (graph.evenness * sums.sum(axis=0)).astype(Z.dtype)
+
+
+def balance_of(graph: Graph) -> float:
+    """The weight of the balance beside the Laplacian: c sum(d)."""
+    return graph.evenness * float(graph.diagonal.sum(dtype=np.float64))
 
 
 def scale_of(B: Array) -> float:

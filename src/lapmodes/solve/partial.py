@@ -27,7 +27,7 @@ class Pins:
     inner: Graph
     """Edges between free rows; the diagonal is that of the whole graph."""
     cross: Array
-    """W Z over the pinned neighbours of each free row."""
+    """(W - c d d') Z over the pinned rows, for each free row."""
 
 
 def make_pins(graph: Graph, known: Array, K: int, dtype: Any) -> Pins:
@@ -36,8 +36,12 @@ def make_pins(graph: Graph, known: Array, K: int, dtype: Any) -> Pins:
     Z = one_hot(known[pinned], K, dtype)
     rows = csr_array(graph.weights[free])
     W = csr_array(rows[:, free])
-    inner = Graph(W, W, graph.diagonal[free], graph.degrees[free], graph.component[free])
-    return Pins(free, pinned, Z, inner, np.ascontiguousarray(rows[:, pinned] @ Z, dtype=dtype))
+    inner = Graph(W, W, graph.diagonal[free], graph.degrees[free], graph.component[free], graph.evenness)
+    cross = rows[:, pinned] @ Z
+    if graph.evenness > 0:
+        held = graph.diagonal[pinned].astype(np.float64) @ Z
+        cross = cross - np.outer(graph.evenness * inner.diagonal, held)
+    return Pins(free, pinned, Z, inner, np.ascontiguousarray(cross, dtype=dtype))
 
 
 def solve_pinned(
