@@ -16,8 +16,8 @@ from .cells import CellSearch
 
 TREE_DIMENSIONS = 12
 """Up to this dimension a k-d tree beats brute force on ordinary data."""
-EXACT_WORK = 2e12
-"""Pairs of rows times (dimensions + 64) up to which every pair is looked at: some ten seconds on two cores."""
+EXACT_WORK = 4e11
+"""Pairs of rows times (dimensions + 64) up to which every pair is looked at: some five seconds on two cores."""
 CHUNK_ROWS = 8192
 
 
