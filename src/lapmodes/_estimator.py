@@ -21,6 +21,7 @@ from ._predict import Trained, kernel_at_modes, log_densities, map_new, outlier_
 from ._problem import Problem, pose
 from ._progress import BarProgress, CallableProgress, ContextProgress, ManyProgress, Progress
 from ._records import Array, Hints, PathPoint
+from ._rows import largest_columns
 from ._threads import effective_threads
 from ._validation import (
     canonical,
@@ -108,6 +109,11 @@ class LaplacianKModes(
     tol : float, default=1e-3
         The alternation rests when no mode moves by more than `tol` bandwidths. Each assignment step is solved
         to a certified relative gap of ``min(1e-4, tol)``.
+    sparse_assignments : bool or 'auto', default='auto'
+        Keep `assignments_` (and what :meth:`predict_proba` returns) as a CSR matrix, and never hold anything of
+        n_samples times n_clusters in memory. The result is the same, within `gap_`. 'auto' is True from 256 clusters
+        on, unless partial labels are given, which need an array. From 256 clusters on a consensus has fewer
+        candidates: prominent modes, linkages and K-means.
     n_jobs : int or None, default=None
         Number of threads. None: as many as OpenMP uses. The result does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -122,7 +128,7 @@ class LaplacianKModes(
     ----------
     labels_ : ndarray of shape (n_samples,)
         Cluster of largest assignment.
-    assignments_ : ndarray of shape (n_samples, n_clusters)
+    assignments_ : ndarray or CSR matrix of shape (n_samples, n_clusters)
         Soft assignments; rows lie on the probability simplex and have exact zeros.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         The modes.
@@ -140,7 +146,7 @@ class LaplacianKModes(
         The values used.
     anchor_ : float
         The weight of the start in the objective.
-    votes_ : ndarray of shape (n_samples, n_clusters) or None
+    votes_ : ndarray or CSR matrix of shape (n_samples, n_clusters), or None
         The start's assignments, where they are anchored; for a consensus the candidates' weighted votes.
     graph_ : CSR matrix of shape (n_samples, n_samples)
         The affinity, edges multiplied by the square root of the sample weights at both ends.
@@ -186,6 +192,7 @@ class LaplacianKModes(
         path: Any = None,
         max_iter: int = 100,
         tol: float = 1e-3,
+        sparse_assignments: bool | str = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: bool = False,
@@ -204,6 +211,7 @@ class LaplacianKModes(
         self.path = path
         self.max_iter = max_iter
         self.tol = tol
+        self.sparse_assignments = sparse_assignments
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -343,9 +351,9 @@ class LaplacianKModes(
         -------
         ndarray of shape (n_queries,)
         """
-        return self.predict_proba(X, graph=graph).argmax(axis=1).astype(np.int32)
+        return largest_columns(self.predict_proba(X, graph=graph)).astype(np.int32)
 
-    def predict_proba(self, X: Any, *, graph: Any = None) -> Array:
+    def predict_proba(self, X: Any, *, graph: Any = None) -> Any:
         """Soft assignments of new points: the paper's closed-form out-of-sample mapping.
 
         Each is the projection onto the simplex of the neighbours' mean assignment plus the kernel at the
@@ -362,7 +370,8 @@ class LaplacianKModes(
 
         Returns
         -------
-        ndarray of shape (n_queries, n_clusters)
+        ndarray or CSR matrix of shape (n_queries, n_clusters)
+            Sparse where `assignments_` are.
         """
         check_is_fitted(self)
         return map_new(self._trained, self._validate(X, reset=False), graph, effective_threads(self.n_jobs))
@@ -454,7 +463,7 @@ class LaplacianKModes(
         if cached is None or cached[0] is not self._trained:
             trained = self._trained
             densities, _ = log_densities(trained, trained.X, effective_threads(self.n_jobs))
-            labels = trained.Z.argmax(axis=1)
+            labels = largest_columns(trained.Z)
             self._members = cached = (trained, [np.sort(own[labels == k]) for k, own in enumerate(densities.T)])
         return cached[1]
 

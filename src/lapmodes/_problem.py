@@ -29,6 +29,8 @@ from .graph.neighbors import NeighborIndex
 from .solve.points import Points, as_points
 
 NO_HINTS = Hints()
+SPARSE_CLUSTERS = 256
+"""From here on assignments are kept sparse, unless asked for otherwise."""
 AUTO_SMOOTHNESS = 10.0
 """lam="auto" in units of one over the mean degree."""
 ANCHORED_SMOOTHNESS = 1.0
@@ -58,6 +60,8 @@ class Problem:
     """Share of true neighbours that the search found, in a sample; 1 where it was exact or not needed."""
     kept: Array | None = None
     """Samples of positive weight, where there are others; the points and the graph are of these only."""
+    sparse: bool = False
+    """Whether assignments are kept as CSR matrices."""
     stand_in: Array | None = None
     """For each sample the point that speaks for it: itself, or the nearest one of positive weight."""
 
@@ -135,7 +139,20 @@ def _pose(estimator: Any, X: Any, kind: Any, W: Any, weight: Array | None, progr
             assert neighbors is not None
             landscape = survey(X, neighbors, estimator.n_neighbors, threads)
     recall = 1.0 if neighbors is None else neighbors.recall
-    return Problem(points, built, affinity, lam, bandwidth, anchor, weight, index, landscape, hints.known, recall)
+    return Problem(
+        points,
+        built,
+        affinity,
+        lam,
+        bandwidth,
+        anchor,
+        weight,
+        index,
+        landscape,
+        hints.known,
+        recall,
+        sparse=resolve_sparse(estimator, hints),
+    )
 
 
 def graph_kind(estimator: Any, graph: Any) -> Any:
@@ -169,6 +186,18 @@ def resolve_anchor(estimator: Any, kind: Any) -> float:
     left = all(isinstance(value, str) for value in (estimator.lam, estimator.bandwidth))
     auto = isinstance(estimator.init, str) and estimator.init == "auto"
     return 1.0 if auto and left and estimator.path is None and kind is not None and estimator.n_clusters > 1 else 0.0
+
+
+def resolve_sparse(estimator: Any, hints: Hints) -> bool:
+    """'auto' is sparse where there are many clusters and no partial labels, whose rows are held as an array."""
+    wanted = estimator.sparse_assignments
+    if isinstance(wanted, str):
+        return bool(estimator.n_clusters >= SPARSE_CLUSTERS and hints.known is None)
+    if wanted and hints.known is not None:
+        raise ValueError(
+            "Partial labels in 'y' need dense assignments. Leave 'sparse_assignments' at 'auto', or set it to False."
+        )
+    return bool(wanted)
 
 
 def _smooths(estimator: Any) -> bool:

@@ -22,6 +22,8 @@ SEEDS = 3
 MANY_POINTS = 20_000
 SPECTRAL_POINTS = MANY_POINTS
 """Above this the eigenvectors cost more than all other candidates together."""
+MANY_CLUSTERS = 256
+"""From here on communities, eigenvectors and mixtures cost too much, and K-means is run once."""
 MIXTURE_DIMENSIONS = 16
 """Above this a covariance a cluster asks for more points than clusters have."""
 
@@ -31,7 +33,7 @@ def make_candidates(
 ) -> dict[str, Array]:
     """Partitions into exactly K clusters, by name; those that fail to find K are left out."""
     found = {"k-means": kmeans}
-    k = landscape.n_neighbors
+    k, many = landscape.n_neighbors, K >= MANY_CLUSTERS
     if landscape.neighbors is not None:
         for share in DENSITY_SHARES:
             width = max(1, round(share * k))
@@ -39,10 +41,11 @@ def make_candidates(
         for tree, kind in zip(landscape.trees, ("distance", "reachability"), strict=True):
             for gini in UNEVENNESS:
                 found[f"linkage, {kind}, Gini {gini}"] = even_labels(tree, K, gini)
-    found |= _communities(landscape.graphs, K, points.threads, rng, 1 if quick else SEEDS)
-    if points.n <= SPECTRAL_POINTS and not quick:
+    if not many:
+        found |= _communities(landscape.graphs, K, points.threads, rng, 1 if quick else SEEDS)
+    if points.n <= SPECTRAL_POINTS and not quick and not many:
         found["spectral"] = spectral_labels(landscape.graphs[0], K, rng)
-    if points.d <= MIXTURE_DIMENSIONS and not quick:
+    if points.d <= MIXTURE_DIMENSIONS and not quick and not many:
         found["mixture"] = _mixture(points, K, rng)
     return {name: labels for name, labels in found.items() if np.unique(labels).size == K}
 

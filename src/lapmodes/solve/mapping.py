@@ -8,11 +8,12 @@ import numpy as np
 
 from .. import _native
 from .._records import Array
+from .._rows import as_dense, scaled_rows
 from .points import one_hot
 
 
 def map_points(
-    cross: Any, Z: Array, B: Array, distances: Array, lam: float, degrees: Array | None = None, threads: int = 1
+    cross: Any, Z: Any, B: Array, distances: Array, lam: float, degrees: Array | None = None, threads: int = 1
 ) -> Array:
     """Assignments of new points from the weights to their training neighbours and the kernel at the modes.
 
@@ -29,10 +30,10 @@ def map_points(
     linked = total > 0
     safe = np.where(linked, total, 1.0)
     if degrees is None:
-        mean, diagonal = (cross @ Z) / safe[:, None], safe
+        mean, diagonal = as_dense(cross @ Z) / safe[:, None], safe
     else:
-        root = np.sqrt(np.where(degrees > 0, degrees, 1))
-        mean, diagonal = (cross @ (Z / root[:, None])) / np.sqrt(safe)[:, None], np.ones_like(safe)
+        near = as_dense(cross @ scaled_rows(Z, 1 / np.sqrt(np.where(degrees > 0, degrees, 1))))
+        mean, diagonal = near / np.sqrt(safe)[:, None], np.ones_like(safe)
     with np.errstate(over="ignore"):
         pull = B.astype(np.float64) / (2 * lam * diagonal)[:, None]
     linked &= np.isfinite(pull).all(axis=1)
