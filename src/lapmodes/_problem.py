@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 
 from ._progress import Progress
-from ._records import Array, Graph, Hints, Landscape, Neighbors
+from ._records import MANY_CLUSTERS, Array, Graph, Hints, Landscape, Neighbors
 from ._threads import effective_threads
 from ._validation import check_graph
 from .graph.affinity import (
@@ -29,8 +29,6 @@ from .graph.neighbors import NeighborIndex
 from .solve.points import Points, as_points
 
 NO_HINTS = Hints()
-SPARSE_CLUSTERS = 256
-"""From here on assignments are kept sparse, unless asked for otherwise."""
 AUTO_SMOOTHNESS = 10.0
 """lam="auto" in units of one over the mean degree."""
 ANCHORED_SMOOTHNESS = 1.0
@@ -137,7 +135,8 @@ def _pose(estimator: Any, X: Any, kind: Any, W: Any, weight: Array | None, progr
             landscape = given(W)
         else:
             assert neighbors is not None
-            landscape = survey(X, neighbors, estimator.n_neighbors, threads)
+            few = estimator.n_clusters < MANY_CLUSTERS
+            landscape = survey(X, neighbors, estimator.n_neighbors, threads, None if few else built)
     recall = 1.0 if neighbors is None else neighbors.recall
     return Problem(
         points,
@@ -192,7 +191,7 @@ def resolve_sparse(estimator: Any, hints: Hints) -> bool:
     """'auto' is sparse where there are many clusters and no partial labels, whose rows are held as an array."""
     wanted = estimator.sparse_assignments
     if isinstance(wanted, str):
-        return bool(estimator.n_clusters >= SPARSE_CLUSTERS and hints.known is None)
+        return bool(estimator.n_clusters >= MANY_CLUSTERS and hints.known is None)
     if wanted and hints.known is not None:
         raise ValueError(
             "Partial labels in 'y' need dense assignments. Leave 'sparse_assignments' at 'auto', or set it to False."
@@ -242,7 +241,7 @@ def _neighbors(estimator: Any, X: Any, kind: Any, threads: int, progress: Progre
     """The index over X and the neighbours of its rows; None for both where nothing needs them."""
     reach = search_reach(estimator.n_neighbors, kind, estimator.bandwidth)
     if kind != "precomputed" and chosen_init(estimator, kind) == "consensus":
-        reach = max(reach, 2 * estimator.n_neighbors)
+        reach = max(reach, estimator.n_neighbors * (2 if estimator.n_clusters < MANY_CLUSTERS else 1))
     reach = min(reach, X.shape[0] - 1)
     if reach == 0:
         return None, None

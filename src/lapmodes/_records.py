@@ -13,6 +13,9 @@ from ._rows import largest_columns
 
 Array = NDArray[Any]
 
+MANY_CLUSTERS = 256
+"""From here on assignments are kept sparse, and starts look at less."""
+
 
 @dataclass(frozen=True)
 class Hints:

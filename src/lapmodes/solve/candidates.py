@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from .._records import Array, Graph, Landscape
+from .._records import MANY_CLUSTERS, Array, Graph, Landscape
 from .communities import community_labels, modularity
 from .linkage import even_labels
 from .points import Points
@@ -22,8 +22,6 @@ SEEDS = 3
 MANY_POINTS = 20_000
 SPECTRAL_POINTS = MANY_POINTS
 """Above this the eigenvectors cost more than all other candidates together."""
-MANY_CLUSTERS = 256
-"""From here on communities, eigenvectors and mixtures cost too much, and K-means is run once."""
 MIXTURE_DIMENSIONS = 16
 """Above this a covariance a cluster asks for more points than clusters have."""
 
@@ -31,12 +29,15 @@ MIXTURE_DIMENSIONS = 16
 def make_candidates(
     points: Points, landscape: Landscape, K: int, kmeans: Array, rng: np.random.RandomState, quick: bool = False
 ) -> dict[str, Array]:
-    """Partitions into exactly K clusters, by name; those that fail to find K are left out."""
+    """Partitions into exactly K clusters, by name; those that fail to find K are left out.
+
+    From `MANY_CLUSTERS` on communities, eigenvectors and mixtures cost too much.
+    """
     found = {"k-means": kmeans}
     k, many = landscape.n_neighbors, K >= MANY_CLUSTERS
     if landscape.neighbors is not None:
-        for share in DENSITY_SHARES:
-            width = max(1, round(share * k))
+        there = landscape.neighbors.distances.shape[1]
+        for width in dict.fromkeys(min(max(1, round(share * k)), there) for share in DENSITY_SHARES):
             found[f"modes, {width} neighbours"] = prominent_labels(landscape, K, width)
         for tree, kind in zip(landscape.trees, ("distance", "reachability"), strict=True):
             for gini in UNEVENNESS:

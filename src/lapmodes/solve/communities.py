@@ -81,6 +81,9 @@ def modularity(W: Any, labels: Array) -> float:
 
 def normalized_cut(W: Any, labels: Array) -> float:
     """Mean over clusters of the share of their degree that leaves them."""
-    A = between(W, labels)
-    degree = A.sum(axis=1)
-    return float(np.mean(1 - np.diag(A) / np.where(degree > 0, degree, 1)))
+    K = int(labels.max()) + 1
+    start = np.repeat(labels, np.diff(W.indptr))
+    inside = start == labels[W.indices]
+    degree = np.bincount(start, W.data, minlength=K)
+    kept = np.bincount(start[inside], W.data[inside], minlength=K)
+    return float(np.mean(1 - kept / np.where(degree > 0, degree, 1)))

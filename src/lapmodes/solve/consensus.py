@@ -90,12 +90,13 @@ def pair_agreement(partitions: list[Array]) -> Array:
 
 def adjusted_rand(one: Array, two: Array) -> float:
     """Agreement of two partitions: 1 where they are the same, 0 on average by chance (Hubert & Arabie 1985)."""
-    table = contingency(one, two, int(max(one.max(), two.max())) + 1).astype(np.float64)
+    K = int(max(one.max(), two.max())) + 1
+    both_in = np.unique(one.astype(np.int64) * K + two, return_counts=True)[1]
 
     def pairs(counts: Array) -> float:
         return float((counts * (counts - 1)).sum()) / 2
 
-    both, first, second = pairs(table), pairs(table.sum(axis=1)), pairs(table.sum(axis=0))
+    both, first, second = (pairs(each.astype(np.float64)) for each in (both_in, np.bincount(one), np.bincount(two)))
     chance = first * second / pairs(np.array([float(one.size)]))
     possible = 0.5 * (first + second) - chance
     return (both - chance) / possible if possible > 0 else 1.0

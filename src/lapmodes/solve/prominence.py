@@ -25,11 +25,14 @@ def prominent_labels(landscape: Landscape, K: int, k: int) -> Array:
     height = log_density(landscape.neighbors.first(k).distances)
     start = np.concatenate([np.repeat(np.arange(n, dtype=np.int32), width), tree.start])
     end = np.concatenate([near.indices.ravel().astype(np.int32, copy=False), tree.end])
-    length = np.concatenate([near.distances.ravel().astype(np.float64), tree.length])
-    saddle = np.minimum(np.minimum(height[start], height[end]), -_log(length))
+    # One array at a time: there is an entry for each edge.
+    saddle = -_log(np.concatenate([near.distances.ravel().astype(np.float64), tree.length]))
+    np.minimum(saddle, height[start], out=saddle)
+    np.minimum(saddle, height[end], out=saddle)
     order = np.argsort(-saddle, kind="stable")
+    start, end, saddle = start[order], end[order], saddle[order]
     labels = np.empty(n, dtype=np.int32)
-    _native.prominent_modes(start[order], end[order], saddle[order], height, K, MASS_POWER, labels)
+    _native.prominent_modes(start, end, saddle, height, K, MASS_POWER, labels)
     return labels
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from .._progress import Step, no_step
-from .._records import Array, Graph, Landscape, Start
+from .._records import MANY_CLUSTERS, Array, Graph, Landscape, Start
 from .._rows import as_dense, as_sparse, largest_columns
 from .alternate import Settings, alternate
 from .consensus import Consensus, find_consensus
@@ -112,7 +112,7 @@ def reach_consensus(
     sparse: bool = False,
 ) -> Consensus:
     """The partition that candidates of unlike kinds agree on; `quick` leaves the costly ones out."""
-    from .candidates import MANY_CLUSTERS, make_candidates, sample_rows  # not needed at import
+    from .candidates import make_candidates, sample_rows  # not needed at import
 
     rows = sample_rows(points.n, rng)
     some = points if rows.size == points.n else as_points(points.X[rows], points.threads)
