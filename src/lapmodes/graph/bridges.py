@@ -9,7 +9,7 @@ from scipy.sparse import csr_array, issparse
 
 from .._records import Array
 
-BLOCK_ENTRIES = 2**20
+BLOCK_ENTRIES = 2**19
 
 
 def rough_bridges(X: Any, parts: Array) -> tuple[Array, Array, Array]:
@@ -36,7 +36,7 @@ def rough_bridges(X: Any, parts: Array) -> tuple[Array, Array, Array]:
 
 def _medoids(X: Any, parts: Array, members: list[Array]) -> Array:
     """The member of each part that is nearest to its mean."""
-    share = 1 / np.bincount(parts)[parts]
+    share = (1 / np.bincount(parts))[parts].astype(X.dtype)
     means = _dense(csr_array((share, (parts, np.arange(parts.size)))) @ X)
     away = np.empty(parts.size)
     for rows in _blocks(parts.size, X.shape[1]):

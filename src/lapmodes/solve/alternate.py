@@ -54,10 +54,11 @@ def alternate(
     rest = settings.tol * _length(points, sigma)
     history: list[tuple[float, ...]] = []
     converged = stopped = False
+    term: DenseTerm | SparseTerm | None = None
     for _ in range(settings.max_iter):
         began = perf_counter()
         modes = shift_modes(points, scaled_rows(Z, sample_weight), C, sigma, tol=0.1 * rest)
-        C = modes.C
+        C, term = modes.C, None  # the last one makes room: it is the largest array
         term = linear_term(points, C, sigma, sample_weight, pull, Z, lam)
         middle = perf_counter()
         result = _assign(points, graph, C, term, lam, sigma, Z, settings, pins)
@@ -78,6 +79,7 @@ def alternate(
         if settled or stopped:
             converged = settled
             break
+    assert term is not None
     unlit = _unlit(graph, term, lam, sigma)
     rows = np.array(history, dtype=HISTORY)
     return Solution(C, Z, result.energy, result.gap, len(rows), converged, stopped, result.converged, rows, unlit)

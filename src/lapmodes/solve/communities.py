@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from .. import _native
 from .._records import Array
@@ -84,6 +85,6 @@ def normalized_cut(W: Any, labels: Array) -> float:
     K = int(labels.max()) + 1
     start = np.repeat(labels, np.diff(W.indptr))
     inside = start == labels[W.indices]
-    degree = np.bincount(start, W.data, minlength=K)
-    kept = np.bincount(start[inside], W.data[inside], minlength=K)
+    within = csr_array((W.data * inside, W.indices, W.indptr), shape=W.shape)
+    degree, kept = (np.bincount(labels, np.asarray(each.sum(axis=1)).ravel(), minlength=K) for each in (W, within))
     return float(np.mean(1 - kept / np.where(degree > 0, degree, 1)))

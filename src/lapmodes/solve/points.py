@@ -15,7 +15,7 @@ from .._records import Array
 from .._rows import one_hot_rows
 
 CHUNK_ENTRIES = 2**16
-BLOCK_ENTRIES = 2**20
+BLOCK_ENTRIES = 2**19
 """Most kernel values at once where only a summary of them is wanted."""
 
 

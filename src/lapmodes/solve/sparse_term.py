@@ -16,7 +16,7 @@ from .._records import Array
 from .objective import fidelity, is_infinite
 from .points import Points, inverse_width, row_blocks
 
-KEPT = 16
+KEPT = 8
 """Entries of B kept a row: a point seldom hesitates between more clusters. What is missing is computed again."""
 
 
