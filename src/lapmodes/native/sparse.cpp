@@ -158,7 +158,8 @@ void bind(nb::module_& m) {
        "least"_a.noconvert(), "threads"_a);
 
     m.def("sparse_sweep", [](const In<Index>& indptr, const In<Column>& indices, const In<T>& weights,
-                             const In<T>& diagonal, const Term<T>& term, double lam, const In<Index>& start,
+                             const In<T>& diagonal, const Term<T>& term, double lam, double slack,
+                             const In<Index>& start,
                              const Out<Column>& count, const Out<Column>& column, const Out<double>& value,
                              const Out<Column>& old_count, const Out<Column>& old_column,
                              const Out<double>& old_value, const Out<Column>& next_count,
@@ -177,7 +178,8 @@ void bind(nb::module_& m) {
         check_rows(old, n, term.k);
         threads = useful_threads(threads, 8 * size_of(indices));
         nb::gil_scoped_release release;
-        const SparseProblem<T> problem{{indptr.data(), indices.data(), weights.data()}, diagonal.data(), &term, n, lam};
+        const SparseProblem<T> problem{{indptr.data(), indices.data(), weights.data()}, diagonal.data(), &term, n, lam,
+                                       slack};
         return sparse_sweep<T>(problem, Z, old, next, step.data(), momentum, stats.data(), threads);
     });
 

@@ -23,6 +23,7 @@ struct SparseProblem {
     const Term<T>* term;
     std::int64_t n;
     double lam;
+    double slack;  // columns that can lower a row's share of the objective by no more than this are not looked for
 };
 
 // What a thread needs for one row. All room is made once: at most k candidates.
@@ -59,9 +60,11 @@ class SparseSweeper {
             low = smaller(low, -static_cast<double>(term_.value[n * term_.m + j]));
             break;
         }
-        if (-bound < low) {
+        if (-bound < low - p_.slack) {
             widen(n);
             for (const Candidate& c : list_) low = smaller(low, gradient(d, c));
+        } else {
+            low = smaller(low, -bound);
         }
         for (const Candidate& c : list_) {
             if (c.z == 0) continue;
@@ -99,7 +102,7 @@ class SparseSweeper {
             c.v += size * c.b;
             if (above(c.v)) threshold();
         }
-        if (!widened_ && above(size * bound)) {
+        if (!widened_ && above(size * (bound - p_.slack))) {
             const std::size_t before = list_.size();
             widen(n);
             for (std::size_t i = before; i < list_.size(); ++i) list_[i].v = size * list_[i].b;

@@ -1,7 +1,7 @@
 """The Z-step for many clusters: the same sweeps as `assignments`, over rows that hold only what is not zero.
 
-The sweeps are those over all K columns: an entry is left out only where a bound proves it zero, so energy and gap are
-those of the whole problem. All arithmetic is in double precision.
+The sweeps are those over all K columns: an entry is left out only where a bound proves that it is zero, or that it does
+not matter beside the gap. Energy and gap are those of the whole problem. All arithmetic is in double precision.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from .assignments import bounded_steps, rounding
 from .objective import certificate_from, statistics
 from .sparse_term import SparseTerm
 
+SLACK = 0.02
+"""Columns that could lower the objective by less than this share of the gap, all rows together, are not looked for."""
 SPARE = 2
 """Entries for which a row has room beyond those it starts with."""
 
@@ -33,9 +35,10 @@ def solve_sparse(
         Z = one_hot_rows(term.best, term.shape[1], term.dtype)
         return Assignments(Z, certify_sparse(None, term, 0.0, Z, threads).energy, 0.0, 1, True)
     target = tol * term.scale
-    rows, lower, n_iter, start = _accelerated(graph, term, lam, Z0, target, max_iter, threads)
+    slack = SLACK * target / term.shape[0]
+    rows, lower, n_iter, start = _accelerated(graph, term, lam, Z0, target, slack, max_iter, threads)
     candidates = (rows.matrix(term.shape, term.dtype), Z0)
-    proof = certify_sparse(graph, term, lam, candidates[0], threads)
+    proof = certify_sparse(graph, term, lam, candidates[0], threads, slack=slack)
     lower = max(proof.energy - proof.gap, lower - rounding(graph, lam, np.dtype(np.float64)))
     energies = proof.energy, start
     best = int(energies[1] < energies[0])
@@ -43,19 +46,24 @@ def solve_sparse(
     return Assignments(candidates[best], energies[best], gap, n_iter, gap <= target)
 
 
-def certify_sparse(graph: Graph | None, term: SparseTerm, lam: float, Z: Any, threads: int = 1) -> Certificate:
-    """Energy of Z and a bound on E(Z) - min E over all K columns; no graph is one without edges."""
+def certify_sparse(
+    graph: Graph | None, term: SparseTerm, lam: float, Z: Any, threads: int = 1, *, slack: float = 0.0
+) -> Certificate:
+    """Energy of Z and a bound on E(Z) - min E over all K columns; no graph is one without edges.
+
+    The bound is proven; `slack` is how much larger it may be in a row than what a look at every column would give.
+    """
     rows, stats, none = _Rows.of(Z, 0), statistics(term.shape[0]), np.empty(0)
     nobody = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32), none
     arrays = _no_edges(term) if graph is None else graph.arrays
     _native.sparse_sweep(
-        *arrays, term.native, lam, rows.start, *rows.now, *rows.now, *nobody, none, 0.0, stats, threads
+        *arrays, term.native, lam, slack, rows.start, *rows.now, *rows.now, *nobody, none, 0.0, stats, threads
     )
     return certificate_from(stats, lam)
 
 
 def _accelerated(
-    graph: Graph, term: SparseTerm, lam: float, Z0: Any, target: float, max_iter: int, threads: int
+    graph: Graph, term: SparseTerm, lam: float, Z0: Any, target: float, slack: float, max_iter: int, threads: int
 ) -> tuple[_Rows, float, int, float]:
     """Returns the rows, the best lower bound on min E that any iterate proved, the sweeps, and the energy of Z0."""
     step = bounded_steps(graph, lam, term.size)
@@ -63,10 +71,10 @@ def _accelerated(
     t, momentum, lower, start = 1.0, 0.0, -np.inf, np.inf
     for n_iter in range(1, max_iter + 1):
         while True:
+            iterates = *rows.now, *rows.before, *rows.after
             _native.sparse_sweep(
-                *graph.arrays, term.native, lam, rows.start, *rows.now, *rows.before, *rows.after, step, momentum,
-                stats, threads,
-            )  # fmt: skip
+                *graph.arrays, term.native, lam, slack, rows.start, *iterates, step, momentum, stats, threads
+            )
             if rows.fit():
                 break
         at = certificate_from(stats, lam)
