@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
@@ -17,7 +16,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._fit import best_walk, walk
 from ._persistence import save_model
-from ._predict import Trained, kernel_at_modes, log_densities, map_new, outlier_scores
+from ._predict import (
+    Trained,
+    kernel_at_modes,
+    log_densities,
+    log_mixture,
+    map_new,
+    outlier_scores,
+    own_densities,
+)
 from ._problem import Problem, pose
 from ._progress import BarProgress, CallableProgress, ContextProgress, ManyProgress, Progress
 from ._records import Array, Hints, PathPoint
@@ -406,8 +413,9 @@ class LaplacianKModes(
         -------
         ndarray of shape (n_queries, n_clusters)
         """
-        densities, _ = self._log_densities(X)
-        return densities if log else np.exp(densities)
+        check_is_fitted(self)
+        found, _ = log_densities(self._trained, self._validate(X, reset=False), effective_threads(self.n_jobs))
+        return found if log else np.exp(found)
 
     @available_if(_has_density)  # type: ignore[untyped-decorator]
     def score_samples(self, X: Any) -> Array:
@@ -422,8 +430,8 @@ class LaplacianKModes(
         -------
         ndarray of shape (n_queries,)
         """
-        densities, log_weight = self._log_densities(X)
-        return np.asarray(logsumexp(densities + log_weight, axis=1))
+        check_is_fitted(self)
+        return log_mixture(self._trained, self._validate(X, reset=False), effective_threads(self.n_jobs))
 
     @available_if(_has_density)  # type: ignore[untyped-decorator]
     def outlier_score(self, X: Any) -> Array:
@@ -454,22 +462,19 @@ class LaplacianKModes(
         0
         """
         check_is_fitted(self)
-        assignments, (densities, _) = self.predict_proba(X), self._log_densities(X)
-        return outlier_scores(self._member_densities(), assignments, densities)
+        assignments, X = self.predict_proba(X), self._validate(X, reset=False)
+        own = own_densities(self._trained, X, largest_columns(assignments), effective_threads(self.n_jobs))
+        return outlier_scores(self._member_densities(), assignments, own)
 
     def _member_densities(self) -> list[Array]:
         """For each cluster the sorted log densities of its own members; computed once a fit."""
         cached: tuple[Any, list[Array]] | None = getattr(self, "_members", None)
         if cached is None or cached[0] is not self._trained:
             trained = self._trained
-            densities, _ = log_densities(trained, trained.X, effective_threads(self.n_jobs))
             labels = largest_columns(trained.Z)
-            self._members = cached = (trained, [np.sort(own[labels == k]) for k, own in enumerate(densities.T)])
+            own = own_densities(trained, trained.X, labels, effective_threads(self.n_jobs))
+            self._members = cached = (trained, [np.sort(own[labels == k]) for k in range(trained.C.shape[0])])
         return cached[1]
-
-    def _log_densities(self, X: Any) -> tuple[Array, Array]:
-        check_is_fitted(self)
-        return log_densities(self._trained, self._validate(X, reset=False), effective_threads(self.n_jobs))
 
     def save(self, file: str | os.PathLike[str]) -> None:
         """Write the fitted model to one `.npz` file, without pickle; :func:`lapmodes.load` reads it.

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse, vstack
+from scipy.special import logsumexp
 
 from ._diagnostics import uncertainty
 from ._problem import resolve_bandwidth, search_reach
@@ -64,17 +66,17 @@ def map_new(trained: Trained, X: Any, graph: Any, threads: int) -> Any:
     """Assignments of new points, chunk by chunk; sparse where those of the training points are."""
     graph = _cross_graph(trained, X, graph)
     K = trained.C.shape[0]
-    pieces = []
-    Z = None if issparse(trained.Z) else np.empty((X.shape[0], K), dtype=trained.X.dtype)
-    size = CHUNK_ROWS if Z is not None else max(1, min(CHUNK_ROWS, CHUNK_ENTRIES // K))
+    sparse = issparse(trained.Z)
+    Z: Any = [] if sparse else np.empty((X.shape[0], K), dtype=trained.X.dtype)
+    size = max(1, min(CHUNK_ROWS, CHUNK_ENTRIES // K)) if sparse else CHUNK_ROWS
     for start in range(0, X.shape[0], size):
         rows = slice(start, start + size)
         found = _map_chunk(trained, trained.prepared(X[rows]), None if graph is None else graph[rows], threads)
-        if Z is None:
-            pieces.append(as_sparse(found, found.dtype))
+        if sparse:
+            Z.append(as_sparse(found, found.dtype))
         else:
             Z[rows] = found
-    return csr_array(vstack(pieces)) if Z is None else Z
+    return csr_array(vstack(Z)) if sparse else Z
 
 
 def _map_chunk(trained: Trained, X: Any, cross: Any, threads: int) -> Array:
@@ -121,14 +123,34 @@ def log_densities(trained: Trained, X: Any, threads: int) -> tuple[Array, Array]
     return densities, log_mass - np.log(mass.sum())
 
 
+def log_mixture(trained: Trained, X: Any, threads: int) -> Array:
+    """Log of the mixture of the cluster densities at new points."""
+    parts = (log_densities(trained, X[rows], threads) for rows in _pieces(trained, X.shape[0]))
+    return np.concatenate([logsumexp(densities + log_weight, axis=1) for densities, log_weight in parts])
+
+
+def own_densities(trained: Trained, X: Any, labels: Array, threads: int) -> Array:
+    """Log density of the cluster that each point is in."""
+    own = np.empty(X.shape[0])
+    for rows in _pieces(trained, X.shape[0]):
+        own[rows] = np.take_along_axis(log_densities(trained, X[rows], threads)[0], labels[rows, None], axis=1)[:, 0]
+    return own
+
+
+def _pieces(trained: Trained, n: int) -> Iterator[slice]:
+    """Rows that are looked at together: all, or few where there are too many clusters for an array of them."""
+    size = max(1, CHUNK_ENTRIES // trained.C.shape[0]) if issparse(trained.Z) else max(n, 1)
+    return (slice(start, min(start + size, n)) for start in range(0, n, size))
+
+
 def outlier_scores(members: list[Array], assignments: Any, densities: Array) -> Array:
-    """1 - (1 - rarity) (1 - doubt) from sorted member densities, assignments and log densities of new points."""
+    """1 - (1 - rarity) (1 - doubt) from sorted member densities, assignments and own log densities of new points."""
     labels = largest_columns(assignments)
     rarity = np.ones(labels.size)
     for k, own in enumerate(members):
         at = np.flatnonzero(labels == k)
         if own.size:
-            denser = own.size - np.searchsorted(own, densities[at, k], side="right")
+            denser = own.size - np.searchsorted(own, densities[at], side="right")
             rarity[at] = np.minimum(denser / max(own.size - 1, 1), 1)
     return np.asarray(1 - (1 - rarity) * (1 - np.clip(uncertainty(assignments), 0, 1)))
 
