@@ -64,6 +64,9 @@ def check_archive(file: str | os.PathLike[str]) -> None:
 FLOATS = frozenset(
     [
         "assignments_",
+        "assignments__data",
+        "votes",
+        "votes_data",
         "cluster_centers_",
         "bandwidth_",
         "X",
@@ -82,6 +85,12 @@ WHOLE = frozenset(
     [
         "exemplars_",
         "kept",
+        "assignments__indices",
+        "assignments__indptr",
+        "assignments__shape",
+        "votes_indices",
+        "votes_indptr",
+        "votes_shape",
         "X_indices",
         "X_indptr",
         "X_shape",
@@ -105,8 +114,9 @@ def check_arrays(data: dict[str, Any]) -> None:
             raise ValueError(f"{name!r} must hold numbers")
         if name in WHOLE and array.dtype.kind not in "iu":
             raise ValueError(f"{name!r} must hold whole numbers")
-    n_points = int(data["X"].shape[0] if "X" in data else data["X_shape"][0])
-    n_samples = data["assignments_"].shape[0]
+    n_points, n_samples = (
+        int(data[name].shape[0] if name in data else data[f"{name}_shape"][0]) for name in ("X", "assignments_")
+    )
     for name in PER_POINT:
         if name in data and data[name].shape != (n_points,):
             raise ValueError(f"{name!r} must have one number a point")

@@ -15,11 +15,14 @@ SPACING = 7
 CHUNK = 2**22
 
 
-def uncertainty(Z: Array) -> Array:
+def uncertainty(Z: Any) -> Array:
     """Entropy of each row's assignment: 0 is certain, 1 is evenly spread over all clusters."""
     if Z.shape[1] == 1:
         return np.zeros(Z.shape[0])
     Z = Z.astype(np.float64, copy=False)
+    if issparse(Z):
+        terms = csr_array((xlogy(Z.data, Z.data), Z.indices, Z.indptr), shape=Z.shape)
+        return np.asarray(-terms.sum(axis=1) / np.log(Z.shape[1])).ravel()
     return np.asarray(-xlogy(Z, Z).sum(axis=1) / np.log(Z.shape[1]))
 
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
@@ -17,10 +16,19 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._fit import best_walk, walk
 from ._persistence import save_model
-from ._predict import Trained, kernel_at_modes, log_densities, map_new, outlier_scores
+from ._predict import (
+    Trained,
+    kernel_at_modes,
+    log_densities,
+    log_mixture,
+    map_new,
+    outlier_scores,
+    own_densities,
+)
 from ._problem import Problem, pose
 from ._progress import BarProgress, CallableProgress, ContextProgress, ManyProgress, Progress
 from ._records import Array, Hints, PathPoint
+from ._rows import largest_columns
 from ._threads import effective_threads
 from ._validation import (
     canonical,
@@ -112,6 +120,11 @@ class LaplacianKModes(
     tol : float, default=1e-3
         The alternation rests when no mode moves by more than `tol` bandwidths. Each assignment step is solved
         to a certified relative gap of ``min(1e-4, tol)``.
+    sparse_assignments : bool or 'auto', default='auto'
+        Keep `assignments_` (and what :meth:`predict_proba` returns) as a CSR matrix, and never hold anything of
+        n_samples times n_clusters in memory. The result is the same, within `gap_`. 'auto' is True from 256 clusters
+        on, unless partial labels are given, which need an array. From 256 clusters on a consensus has fewer
+        candidates: prominent modes, linkages and K-means.
     n_jobs : int or None, default=None
         Number of threads. None: as many as OpenMP uses. The result does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -126,7 +139,7 @@ class LaplacianKModes(
     ----------
     labels_ : ndarray of shape (n_samples,)
         Cluster of largest assignment.
-    assignments_ : ndarray of shape (n_samples, n_clusters)
+    assignments_ : ndarray or CSR matrix of shape (n_samples, n_clusters)
         Soft assignments; rows lie on the probability simplex and have exact zeros.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         The modes.
@@ -144,7 +157,7 @@ class LaplacianKModes(
         The values used.
     anchor_ : float
         The weight of the start in the objective.
-    votes_ : ndarray of shape (n_samples, n_clusters) or None
+    votes_ : ndarray or CSR matrix of shape (n_samples, n_clusters), or None
         The start's assignments, where they are anchored; for a consensus the candidates' weighted votes.
     graph_ : CSR matrix of shape (n_samples, n_samples)
         The affinity, edges multiplied by the square root of the sample weights at both ends.
@@ -191,6 +204,7 @@ class LaplacianKModes(
         path: Any = None,
         max_iter: int = 100,
         tol: float = 1e-3,
+        sparse_assignments: bool | str = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: bool = False,
@@ -210,6 +224,7 @@ class LaplacianKModes(
         self.path = path
         self.max_iter = max_iter
         self.tol = tol
+        self.sparse_assignments = sparse_assignments
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -350,9 +365,9 @@ class LaplacianKModes(
         -------
         ndarray of shape (n_queries,)
         """
-        return self.predict_proba(X, graph=graph).argmax(axis=1).astype(np.int32)
+        return largest_columns(self.predict_proba(X, graph=graph)).astype(np.int32)
 
-    def predict_proba(self, X: Any, *, graph: Any = None) -> Array:
+    def predict_proba(self, X: Any, *, graph: Any = None) -> Any:
         """Soft assignments of new points: the paper's closed-form out-of-sample mapping.
 
         Each is the projection onto the simplex of the neighbours' mean assignment plus the kernel at the
@@ -369,7 +384,8 @@ class LaplacianKModes(
 
         Returns
         -------
-        ndarray of shape (n_queries, n_clusters)
+        ndarray or CSR matrix of shape (n_queries, n_clusters)
+            Sparse where `assignments_` are.
         """
         check_is_fitted(self)
         return map_new(self._trained, self._validate(X, reset=False), graph, effective_threads(self.n_jobs))
@@ -404,8 +420,9 @@ class LaplacianKModes(
         -------
         ndarray of shape (n_queries, n_clusters)
         """
-        densities, _ = self._log_densities(X)
-        return densities if log else np.exp(densities)
+        check_is_fitted(self)
+        found, _ = log_densities(self._trained, self._validate(X, reset=False), effective_threads(self.n_jobs))
+        return found if log else np.exp(found)
 
     @available_if(_has_density)  # type: ignore[untyped-decorator]
     def score_samples(self, X: Any) -> Array:
@@ -420,8 +437,8 @@ class LaplacianKModes(
         -------
         ndarray of shape (n_queries,)
         """
-        densities, log_weight = self._log_densities(X)
-        return np.asarray(logsumexp(densities + log_weight, axis=1))
+        check_is_fitted(self)
+        return log_mixture(self._trained, self._validate(X, reset=False), effective_threads(self.n_jobs))
 
     @available_if(_has_density)  # type: ignore[untyped-decorator]
     def outlier_score(self, X: Any) -> Array:
@@ -452,22 +469,19 @@ class LaplacianKModes(
         0
         """
         check_is_fitted(self)
-        assignments, (densities, _) = self.predict_proba(X), self._log_densities(X)
-        return outlier_scores(self._member_densities(), assignments, densities)
+        assignments, X = self.predict_proba(X), self._validate(X, reset=False)
+        own = own_densities(self._trained, X, largest_columns(assignments), effective_threads(self.n_jobs))
+        return outlier_scores(self._member_densities(), assignments, own)
 
     def _member_densities(self) -> list[Array]:
         """For each cluster the sorted log densities of its own members; computed once a fit."""
         cached: tuple[Any, list[Array]] | None = getattr(self, "_members", None)
         if cached is None or cached[0] is not self._trained:
             trained = self._trained
-            densities, _ = log_densities(trained, trained.X, effective_threads(self.n_jobs))
-            labels = trained.Z.argmax(axis=1)
-            self._members = cached = (trained, [np.sort(own[labels == k]) for k, own in enumerate(densities.T)])
+            labels = largest_columns(trained.Z)
+            own = own_densities(trained, trained.X, labels, effective_threads(self.n_jobs))
+            self._members = cached = (trained, [np.sort(own[labels == k]) for k in range(trained.C.shape[0])])
         return cached[1]
-
-    def _log_densities(self, X: Any) -> tuple[Array, Array]:
-        check_is_fitted(self)
-        return log_densities(self._trained, self._validate(X, reset=False), effective_threads(self.n_jobs))
 
     def save(self, file: str | os.PathLike[str]) -> None:
         """Write the fitted model to one `.npz` file, without pickle; :func:`lapmodes.load` reads it.

@@ -8,18 +8,21 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 
 from ._problem import Problem
 from ._progress import Progress, Step
 from ._records import Array, PathPoint, Solution, Start
+from ._rows import replaced_rows, scaled_rows
 from ._validation import check_init
 from .graph.neighbors import NeighborIndex
 from .solve.alternate import Settings
 from .solve.homotopy import follow
 from .solve.partial import make_pins
-from .solve.points import Points, kernel_values, one_hot
+from .solve.points import Points, one_hot
 from .solve.schedule import geometric_steps
+from .solve.sparse_term import make_sparse_term
 from .solve.start import KMEANS_RESTARTS, make_start
 
 GAP = 1e-4
@@ -53,6 +56,7 @@ def walk(estimator: Any, problem: Problem, rng: np.random.RandomState, progress:
             landscape=problem.landscape,
             known=problem.known,
             sample_weight=problem.sample_weight,
+            sparse=problem.sparse,
             step=step,
         )
     with progress.phase("alternate") as step:
@@ -68,8 +72,8 @@ def solve_path(estimator: Any, problem: Problem, start: Start, step: Step) -> It
     steps, weight = path_steps(estimator, problem), problem.sample_weight
     votes = start.Z if problem.anchor > 0 else None
     pull = None if votes is None else votes * votes.dtype.type(problem.anchor)
-    if pull is not None and weight is not None:
-        pull = pull * weight[:, None]
+    if pull is not None:
+        pull = scaled_rows(pull, weight)
     pins = None if problem.known is None else make_pins(problem.graph, problem.known, start.Z.shape[1], start.Z.dtype)
     for found in follow(
         problem.points, problem.graph, start, steps, settings, pull=pull, pins=pins, sample_weight=weight, step=step
@@ -112,17 +116,16 @@ def light_up(problem: Problem, solution: Solution) -> Solution:
     parts, first = np.unique(part[order], return_index=True)
     speaker = np.zeros(problem.graph.n_components, dtype=np.intp)
     speaker[parts] = order[first]
-    Z = solution.Z.copy()
-    Z[dark] = candidates[speaker[part]]
-    return replace(solution, Z=Z)
+    return replace(solution, Z=replaced_rows(solution.Z, dark, candidates[speaker[part]]))
 
 
-def _nearest_assignments(points: Points, solution: Solution) -> tuple[Array, Array]:
+def _nearest_assignments(points: Points, solution: Solution) -> tuple[Array, Any]:
     """For each unlit point the distance and assignment of the nearest lit one; of the nearest mode if all are unlit."""
     dark, C = solution.unlit, solution.C
     if dark.all():
-        minus_d2 = kernel_values(points, C, 1.0, squared=True)
-        return -minus_d2.max(axis=1), one_hot(minus_d2.argmax(axis=1), C.shape[0], points.dtype)
+        nearest = make_sparse_term(points, C, np.inf, None, kept=1)
+        Z = one_hot(nearest.best, C.shape[0], points.dtype, sparse=issparse(solution.Z))
+        return -nearest.highest, Z
     lit = np.flatnonzero(~dark)
     near = NeighborIndex(points.X[lit], points.threads).query(points.X[dark], 1)
     return near.distances[:, 0], solution.Z[lit[near.indices[:, 0]]]

@@ -24,7 +24,7 @@ from .graph.neighbors import NeighborIndex
 
 FORMAT = 1
 NUMBERS = ("objective_", "gap_", "n_iter_", "lam_", "anchor_", "n_components_", "neighbor_recall_")
-ARRAYS = ("assignments_", "cluster_centers_", "exemplars_", "history_", "bandwidth_")
+ARRAYS = ("cluster_centers_", "exemplars_", "history_", "bandwidth_")
 
 
 def save_model(model: Any, file: str | os.PathLike[str], extra: dict[str, Array] | None = None) -> None:
@@ -57,14 +57,15 @@ def _arrays(model: Any) -> dict[str, Array]:
     trained = model._trained
     arrays = {name: np.asarray(getattr(model, name)) for name in ARRAYS}
     arrays["unlit"] = model.path_[-1].solution.unlit
-    for name, matrix in (("X", trained.X), ("graph", model.graph_)):
-        arrays.update(_pack(name, matrix))
+    matrices = {"X": trained.X, "graph": model.graph_, "assignments_": model.assignments_, "votes": model.votes_}
+    for name, matrix in matrices.items():
+        if matrix is not None:
+            arrays.update(_pack(name, matrix))
     optional = {
         "sample_weight": trained.sample_weight,
         "degrees": trained.degrees,
         "masses": trained.masses,
         "kept": trained.kept,
-        "votes": model.votes_,
         "affinity_scale": trained.affinity and trained.affinity.scale,
     }
     if trained.affinity and (anchors := trained.affinity.anchors):
@@ -130,7 +131,8 @@ def _restore(model: Any, header: dict[str, Any], data: dict[str, Array]) -> None
     model.n_iter_, model.n_components_ = int(model.n_iter_), int(model.n_components_)
     if model.bandwidth_.ndim == 0:
         model.bandwidth_ = float(model.bandwidth_)
-    model.graph_, model.votes_ = _unpack("graph", data), data.get("votes")
+    model.graph_, model.assignments_ = _unpack("graph", data), _unpack("assignments_", data)
+    model.votes_ = _unpack("votes", data) if {"votes", "votes_data"} & data.keys() else None
     if "feature_names_in_" in data:
         model.feature_names_in_ = data["feature_names_in_"].astype(object)
     solution = Solution(
@@ -141,7 +143,7 @@ def _restore(model: Any, header: dict[str, Any], data: dict[str, Array]) -> None
         n_iter=model.n_iter_,
         history=model.history_,
         unlit=data["unlit"],
-        votes=data.get("votes"),
+        votes=model.votes_,
         **header["flags"],
     )
     model.labels_ = solution.labels

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array, issparse, vstack
+from scipy.special import logsumexp
 
+from ._diagnostics import uncertainty
 from ._problem import resolve_bandwidth, search_reach
 from ._records import Array, Neighbors
+from ._rows import as_sparse, column_sums, largest_columns, scaled_rows
 from ._validation import check_cross_graph
 from .graph.affinity import Affinity, directed_weights
 from .graph.neighbors import NeighborIndex
@@ -19,6 +23,8 @@ from .solve.objective import is_infinite
 from .solve.points import as_points, kernel_values
 
 CHUNK_ROWS = 8192
+CHUNK_ENTRIES = 2**20
+"""Most assignments worked on at once where they are kept sparse."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +32,7 @@ class Trained:
     """What new points are compared with: fixed by fit, whatever happens to the parameters later."""
 
     X: Any
-    Z: Array
+    Z: Any
     C: Array
     lam: float
     bandwidth: Any
@@ -58,14 +64,21 @@ class Trained:
         return X.astype(self.X.dtype, copy=False)
 
 
-def map_new(trained: Trained, X: Any, graph: Any, threads: int) -> Array:
-    """Assignments of new points, chunk by chunk."""
+def map_new(trained: Trained, X: Any, graph: Any, threads: int) -> Any:
+    """Assignments of new points, chunk by chunk; sparse where those of the training points are."""
     graph = _cross_graph(trained, X, graph)
-    Z = np.empty((X.shape[0], trained.C.shape[0]), dtype=trained.X.dtype)
-    for start in range(0, X.shape[0], CHUNK_ROWS):
-        rows = slice(start, start + CHUNK_ROWS)
-        Z[rows] = _map_chunk(trained, trained.prepared(X[rows]), None if graph is None else graph[rows], threads)
-    return Z
+    K = trained.C.shape[0]
+    sparse = issparse(trained.Z)
+    Z: Any = [] if sparse else np.empty((X.shape[0], K), dtype=trained.X.dtype)
+    size = max(1, min(CHUNK_ROWS, CHUNK_ENTRIES // K)) if sparse else CHUNK_ROWS
+    for start in range(0, X.shape[0], size):
+        rows = slice(start, start + size)
+        found = _map_chunk(trained, trained.prepared(X[rows]), None if graph is None else graph[rows], threads)
+        if sparse:
+            Z.append(as_sparse(found, found.dtype))
+        else:
+            Z[rows] = found
+    return csr_array(vstack(Z)) if sparse else Z
 
 
 def _map_chunk(trained: Trained, X: Any, cross: Any, threads: int) -> Array:
@@ -103,10 +116,8 @@ def log_densities(trained: Trained, X: Any, threads: int) -> tuple[Array, Array]
     """(log p_k(x), log weight of cluster k): shapes (M, K) and (K,)."""
     points = as_points(trained.X, threads)
     queries = as_points(trained.prepared(X), threads)
-    Z = trained.Z.astype(np.float64)
-    if trained.sample_weight is not None:
-        Z = Z * trained.sample_weight[:, None]
-    mass = Z.sum(axis=0)
+    Z = scaled_rows(trained.Z.astype(np.float64), trained.sample_weight)
+    mass = column_sums(Z)
     with np.errstate(divide="ignore", invalid="ignore"):
         log_mass = np.log(mass)
         sums = log_cluster_sums(points, queries, Z, trained.bandwidth)
@@ -114,19 +125,36 @@ def log_densities(trained: Trained, X: Any, threads: int) -> tuple[Array, Array]
     return densities, log_mass - np.log(mass.sum())
 
 
-def outlier_scores(members: list[Array], assignments: Array, densities: Array) -> Array:
-    """1 - (1 - rarity) (1 - doubt) from sorted member densities, assignments and log densities of new points."""
-    labels = assignments.argmax(axis=1)
+def log_mixture(trained: Trained, X: Any, threads: int) -> Array:
+    """Log of the mixture of the cluster densities at new points."""
+    parts = (log_densities(trained, X[rows], threads) for rows in _pieces(trained, X.shape[0]))
+    return np.concatenate([logsumexp(densities + log_weight, axis=1) for densities, log_weight in parts])
+
+
+def own_densities(trained: Trained, X: Any, labels: Array, threads: int) -> Array:
+    """Log density of the cluster that each point is in."""
+    own = np.empty(X.shape[0])
+    for rows in _pieces(trained, X.shape[0]):
+        own[rows] = np.take_along_axis(log_densities(trained, X[rows], threads)[0], labels[rows, None], axis=1)[:, 0]
+    return own
+
+
+def _pieces(trained: Trained, n: int) -> Iterator[slice]:
+    """Rows that are looked at together: all, or few where there are too many clusters for an array of them."""
+    size = max(1, CHUNK_ENTRIES // trained.C.shape[0]) if issparse(trained.Z) else max(n, 1)
+    return (slice(start, min(start + size, n)) for start in range(0, n, size))
+
+
+def outlier_scores(members: list[Array], assignments: Any, densities: Array) -> Array:
+    """1 - (1 - rarity) (1 - doubt) from sorted member densities, assignments and own log densities of new points."""
+    labels = largest_columns(assignments)
     rarity = np.ones(labels.size)
     for k, own in enumerate(members):
         at = np.flatnonzero(labels == k)
         if own.size:
-            denser = own.size - np.searchsorted(own, densities[at, k], side="right")
+            denser = own.size - np.searchsorted(own, densities[at], side="right")
             rarity[at] = np.minimum(denser / max(own.size - 1, 1), 1)
-    K = assignments.shape[1]
-    entropy = -np.sum(assignments * np.log(np.where(assignments > 0, assignments, 1)), axis=1, dtype=np.float64)
-    doubt = entropy / np.log(K) if K > 1 else np.zeros_like(entropy)
-    return np.asarray(1 - (1 - rarity) * (1 - np.clip(doubt, 0, 1)))
+    return np.asarray(1 - (1 - rarity) * (1 - np.clip(uncertainty(assignments), 0, 1)))
 
 
 def _widths(trained: Trained, neighbors: Neighbors | None, threads: int) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 
 from ._progress import Progress
-from ._records import Array, Graph, Hints, Landscape, Neighbors
+from ._records import MANY_CLUSTERS, Array, Graph, Hints, Landscape, Neighbors
 from ._threads import effective_threads
 from ._validation import check_graph
 from .graph.affinity import (
@@ -30,6 +30,8 @@ from .solve.objective import even_masses
 from .solve.points import Points, as_points
 
 NO_HINTS = Hints()
+MANY_POINTS = 200_000
+"""Above this the survey for the start would cost more than the neighbours."""
 AUTO_SMOOTHNESS = 10.0
 """lam="auto" in units of one over the mean degree."""
 AUTO_ANCHOR = 2.0
@@ -61,6 +63,8 @@ class Problem:
     """Share of true neighbours that the search found, in a sample; 1 where it was exact or not needed."""
     kept: Array | None = None
     """Samples of positive weight, where there are others; the points and the graph are of these only."""
+    sparse: bool = False
+    """Whether assignments are kept as CSR matrices."""
     stand_in: Array | None = None
     """For each sample the point that speaks for it: itself, or the nearest one of positive weight."""
 
@@ -142,9 +146,23 @@ def _pose(estimator: Any, X: Any, kind: Any, W: Any, weight: Array | None, progr
             landscape = given(W)
         else:
             assert neighbors is not None
-            landscape = survey(X, neighbors, estimator.n_neighbors, threads)
+            only = built if is_large(estimator, X.shape[0]) else None
+            landscape = survey(X, neighbors, estimator.n_neighbors, threads, only)
     recall = 1.0 if neighbors is None else neighbors.recall
-    return Problem(points, built, affinity, lam, bandwidth, anchor, weight, index, landscape, hints.known, recall)
+    return Problem(
+        points,
+        built,
+        affinity,
+        lam,
+        bandwidth,
+        anchor,
+        weight,
+        index,
+        landscape,
+        hints.known,
+        recall,
+        sparse=resolve_sparse(estimator, hints),
+    )
 
 
 def graph_kind(estimator: Any, graph: Any) -> Any:
@@ -178,6 +196,24 @@ def resolve_anchor(estimator: Any, kind: Any) -> float:
     left = all(isinstance(value, str) for value in (estimator.lam, estimator.bandwidth))
     left = left and estimator.path is None and isinstance(estimator.init, str) and estimator.init == "auto"
     return AUTO_ANCHOR if left and kind is not None and estimator.n_clusters > 1 else 0.0
+
+
+def resolve_sparse(estimator: Any, hints: Hints) -> bool:
+    """'auto' is sparse where there are many clusters and no partial labels, whose rows are held as an array."""
+    wanted = estimator.sparse_assignments
+    if isinstance(wanted, str):
+        return bool(estimator.n_clusters >= MANY_CLUSTERS and hints.known is None and estimator.balance == 0)
+    if wanted and (hints.known is not None or estimator.balance > 0):
+        raise ValueError(
+            "Partial labels in 'y' and 'balance' need dense assignments. "
+            "Leave 'sparse_assignments' at 'auto', or set it to False."
+        )
+    return bool(wanted)
+
+
+def is_large(estimator: Any, n: int) -> bool:
+    """Whether the start must be content with one graph and roughly joined trees."""
+    return bool(estimator.n_clusters >= MANY_CLUSTERS or n > MANY_POINTS)
 
 
 def _smooths(estimator: Any) -> bool:
@@ -223,7 +259,7 @@ def _neighbors(estimator: Any, X: Any, kind: Any, threads: int, progress: Progre
     reach = search_reach(estimator.n_neighbors, kind, estimator.bandwidth)
     consensus = kind != "precomputed" and chosen_init(estimator, kind) == "consensus"
     if consensus:
-        reach = max(reach, 2 * estimator.n_neighbors)
+        reach = max(reach, estimator.n_neighbors * (1 if is_large(estimator, X.shape[0]) else 2))
     reach = min(reach, X.shape[0] - 1)
     if reach == 0:
         return None, None

@@ -9,7 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._rows import largest_columns
+
 Array = NDArray[Any]
+
+MANY_CLUSTERS = 256
+"""From here on assignments are kept sparse, and starts look at less."""
 
 
 @dataclass(frozen=True)
@@ -114,10 +119,10 @@ class Landscape:
 
 @dataclass(frozen=True)
 class Start:
-    """Where the alternation begins: modes C (K, D) and assignments Z (N, K)."""
+    """Where the alternation begins: modes C (K, D) and assignments Z (N, K), an array or a CSR matrix."""
 
     C: Array
-    Z: Array
+    Z: Any
 
 
 @dataclass(frozen=True)
@@ -132,7 +137,7 @@ class Certificate:
 class Assignments:
     """Result of a Z-step."""
 
-    Z: Array
+    Z: Any
     energy: float
     gap: float
     """E(Z) - min E is at most this."""
@@ -170,7 +175,8 @@ class Solution:
     """A fixed point of the alternation at one (lam, bandwidth)."""
 
     C: Array
-    Z: Array
+    Z: Any
+    """An array, or a CSR matrix where assignments are kept sparse."""
     objective: float
     gap: float
     n_iter: int
@@ -184,7 +190,7 @@ class Solution:
     """One row an iteration, of dtype HISTORY."""
     unlit: Array
     """Mask of the points in parts of the graph that no mode's kernel reaches; they follow their nearest lit point."""
-    votes: Array | None = None
+    votes: Any = None
     """What the anchor pulls the assignments to: the start; None without an anchor."""
 
     @property
@@ -196,7 +202,7 @@ class Solution:
     @property
     def labels(self) -> Array:
         """Cluster of largest assignment for each point."""
-        return self.Z.argmax(axis=1).astype(np.int32)
+        return largest_columns(self.Z).astype(np.int32)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,8 @@ class KModes(LaplacianKModes):
     ----------
     n_clusters : int, default=8
         Number of clusters.
-    bandwidth, metric, n_neighbors, init, n_init, path, max_iter, tol, n_jobs, random_state, verbose, callback
+    bandwidth, metric, n_neighbors, init, n_init, path, max_iter, tol, sparse_assignments, n_jobs, random_state, \
+verbose, callback
         As in :class:`LaplacianKModes`. ``bandwidth=numpy.inf`` is K-means.
 
     Examples
@@ -47,6 +48,7 @@ class KModes(LaplacianKModes):
         path: Any = None,
         max_iter: int = 100,
         tol: float = 1e-3,
+        sparse_assignments: bool | str = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: bool = False,
@@ -61,6 +63,7 @@ class KModes(LaplacianKModes):
         self.path = path
         self.max_iter = max_iter
         self.tol = tol
+        self.sparse_assignments = sparse_assignments
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -76,8 +79,8 @@ class LaplacianKMeans(LaplacianKModes):
     ----------
     n_clusters : int, default=8
         Number of clusters.
-    lam, affinity, n_neighbors, metric, laplacian, init, n_init, path, max_iter, tol, n_jobs, random_state, verbose, \
-callback
+    lam, affinity, n_neighbors, metric, laplacian, init, n_init, path, max_iter, tol, sparse_assignments, n_jobs, \
+random_state, verbose, callback
         As in :class:`LaplacianKModes`. ``lam=0`` is K-means.
 
     Examples
@@ -106,6 +109,7 @@ callback
         path: Any = None,
         max_iter: int = 100,
         tol: float = 1e-3,
+        sparse_assignments: bool | str = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: bool = False,
@@ -122,6 +126,7 @@ callback
         self.path = path
         self.max_iter = max_iter
         self.tol = tol
+        self.sparse_assignments = sparse_assignments
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

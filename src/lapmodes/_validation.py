@@ -56,6 +56,11 @@ def check_parameters(estimator: Any) -> None:
     need(is_int(estimator.max_iter, 1), "max_iter", "an int of at least 1")
     need(is_real(estimator.tol, 0) and np.isfinite(estimator.tol), "tol", "a finite float of at least 0")
     need(
+        _is_auto(estimator.sparse_assignments) or isinstance(estimator.sparse_assignments, (bool, np.bool_)),
+        "sparse_assignments",
+        "True, False or 'auto'",
+    )
+    need(
         estimator.n_jobs is None or (is_int(estimator.n_jobs, None) and estimator.n_jobs != 0),
         "n_jobs",
         "None or an int other than 0",
@@ -191,10 +196,11 @@ def check_init(owner: str, init: Any, n: int, d: int, K: int) -> Any:
         if len(init) != 2:
             raise parameter_error(owner, "init", "a tuple (modes, assignments)", init)
         modes, Z = init
-        Z = np.asarray(Z, dtype=np.float64)
+        Z = csr_array(Z, dtype=np.float64) if issparse(Z) else np.asarray(Z, dtype=np.float64)
         if Z.shape != (n, K):
             raise ValueError(f"The assignments in 'init' must have shape ({n}, {K}). Got {Z.shape} instead.")
-        if not (np.isfinite(Z).all() and (Z >= 0).all() and np.allclose(Z.sum(axis=1), 1, atol=1e-4)):
+        values: Array = np.asarray(Z.data if issparse(Z) else Z)
+        if not (np.isfinite(values).all() and (values >= 0).all() and np.allclose(Z.sum(axis=1), 1, atol=1e-4)):
             raise ValueError("The assignments in 'init' must be non-negative with rows that sum to 1.")
         return (None if modes is None else _check_modes(modes, d, K), Z)
     return _check_modes(init, d, K)

@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ._estimator import LaplacianKModes
 from ._records import Array
+from ._rows import as_dense
 from ._validation import parameter_error
 from ._warnings import DegenerateWarning
 from .graph.grid import grid_graph
@@ -142,7 +143,7 @@ def segment(
     )
     model = fit_pixels(model, features, edge_width)
     shape = features.shape[:2]
-    labels, assignments = model.labels_.reshape(shape), model.assignments_.reshape(*shape, n_segments)
+    labels, assignments = model.labels_.reshape(shape), as_dense(model.assignments_).reshape(*shape, n_segments)
     return Segmentation(labels, assignments, model.cluster_centers_, model)
 
 
@@ -157,7 +158,7 @@ def fit_pixels(model: LaplacianKModes, features: Array, edge_width: float | None
             for category in (ConvergenceWarning, DegenerateWarning):  # the full image has the last word
                 warnings.simplefilter("ignore", category)
             coarse = fit_pixels(coarse, _halved(features), edge_width)
-        model = clone(model).set_params(init=(coarse.cluster_centers_, _doubled(coarse.assignments_, h, w)))
+        model = clone(model).set_params(init=(coarse.cluster_centers_, _doubled(as_dense(coarse.assignments_), h, w)))
     width = _mean_step(features) if edge_width is None else edge_width
     return model.fit(features.reshape(h * w, d), graph=grid_graph(features, width))
 

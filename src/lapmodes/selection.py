@@ -191,7 +191,9 @@ def _fit_one(estimator: LaplacianKModes, problem: Problem, K: int) -> tuple[Cons
     """The consensus on K clusters and the model fitted from it, at each step of the path."""
     assert problem.landscape is not None
     rng, weight = check_random_state(estimator.random_state), problem.sample_weight
-    found = reach_consensus(problem.points, problem.graph, problem.landscape, K, rng, weight, quick=True)
+    found = reach_consensus(
+        problem.points, problem.graph, problem.landscape, K, rng, weight, quick=True, sparse=problem.sparse
+    )
     start = start_from(problem.points, problem.graph, found)
     single = clone(estimator).set_params(n_clusters=K)
     if estimator.path is None and isinstance(estimator.lam, str):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 from scipy.spatial.distance import cdist
 
@@ -31,8 +32,19 @@ def test_total_length_is_least(sizes, reach):
 def test_duplicates_are_spanned():
     X = np.repeat(np.arange(5.0)[:, None], 30, axis=0)
     tree = spanning_tree(X, NeighborIndex(X, 1).query_self(5), 1)
-    from scipy.sparse import coo_array
-
     joined = coo_array((np.ones(149), (tree.start, tree.end)), shape=(150, 150))
     assert connected_components(joined, directed=False)[0] == 1
     assert tree.length.sum() == pytest.approx(4.0)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_rough_bridges_join_all_parts_and_are_hardly_longer(sparse):
+    rng = np.random.default_rng(1)
+    X = np.repeat(20 * rng.standard_normal((30, 2)), 12, axis=0) + 0.3 * rng.standard_normal((360, 2))
+    near = NeighborIndex(X, 1).query_self(5)
+    rough = spanning_tree(csr_array(X) if sparse else X, near, 1, rough=True)
+    exact = spanning_tree(X, near, 1)
+    joined = coo_array((np.ones(359), (rough.start, rough.end)), shape=(360, 360))
+    assert connected_components(joined, directed=False)[0] == 1
+    np.testing.assert_allclose(np.linalg.norm(X[rough.start] - X[rough.end], axis=1), rough.length)
+    assert exact.length.sum() <= rough.length.sum() * (1 + 1e-9) <= 1.1 * exact.length.sum()

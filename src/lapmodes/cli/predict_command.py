@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import typer
 
+from .._rows import largest_columns
 from ..files import FileError, PreparedModel, Table
 from ..files.atomic import check_file_target
 from ..files.formats import batches, is_picture
@@ -65,7 +66,7 @@ def map_rows(query: Query, prepared: PreparedModel, target: Path, step: object) 
         while table is not None:
             if table.n_rows:
                 Z = prepared.predict_proba(table, first_row=int(counts.sum()))
-                labels = Z.argmax(axis=1)
+                labels = largest_columns(Z)
                 out.write(labels, Z, kept_columns(table, keep))
                 counts += np.bincount(labels, minlength=counts.size)
                 step(table.n_rows)

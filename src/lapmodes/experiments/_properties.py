@@ -15,6 +15,7 @@ from sklearn.neighbors import kneighbors_graph
 
 from .. import KModes, LaplacianKModes
 from .._records import Array
+from .._rows import largest_values
 from ..baselines import GaussianMeanShift, KMeans, KMedoids, NormalizedCut
 
 SIGMA = 0.35
@@ -88,7 +89,7 @@ def density_peaks(model: Any, X: Array) -> bool | None:
 def fractional_share(model: Any) -> float:
     """Share of points with an assignment strictly between 0 and 1."""
     Z = getattr(model, "assignments_", None)
-    return 0.0 if Z is None else float(np.mean(Z.max(axis=1) < 1 - 1e-6))
+    return 0.0 if Z is None else float(np.mean(largest_values(Z) < 1 - 1e-6))
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_matrix, issparse
 
 from .._records import Array
 from .problems import FileError, first_line, listed, require
@@ -34,7 +35,7 @@ def read(path: Path, reading: Reading) -> Table:
     )
 
 
-def write(stream_path: Path, labels: Array, Z: Array, row_names: tuple[str, ...] | None) -> None:
+def write(stream_path: Path, labels: Array, Z: Any, row_names: tuple[str, ...] | None) -> None:
     """An AnnData of the soft assignments, with the clusters in `obs`."""
     anndata = require("anndata", "singlecell", PURPOSE)
     pandas = require("pandas", "singlecell", PURPOSE)
@@ -42,7 +43,7 @@ def write(stream_path: Path, labels: Array, Z: Array, row_names: tuple[str, ...]
     clusters = [str(k) for k in range(Z.shape[1])]
     obs = pandas.DataFrame({"cluster": pandas.Categorical(labels.astype(str), categories=clusters)}, index=index)
     names = pandas.DataFrame(index=pandas.Index([f"cluster_{k}" for k in clusters], dtype=str))
-    anndata.AnnData(X=np.asarray(Z), obs=obs, var=names).write_h5ad(stream_path)
+    anndata.AnnData(X=csr_matrix(Z) if issparse(Z) else np.asarray(Z), obs=obs, var=names).write_h5ad(stream_path)
 
 
 def symmetric(graph: Any) -> Any:

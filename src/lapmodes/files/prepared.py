@@ -11,6 +11,7 @@ import numpy as np
 
 from .._persistence import load, load_extra, save_model
 from .._records import Array
+from .._rows import largest_columns
 from .problems import FileError, existing_file
 from .recipe import Recipe
 from .table import Table
@@ -46,7 +47,7 @@ class PreparedModel:
     model: Any
     recipe: Recipe
 
-    def predict_proba(self, table: Table, first_row: int = 0) -> Array:
+    def predict_proba(self, table: Table, first_row: int = 0) -> Any:
         """Soft assignments of the rows of a table, in the units of its file.
 
         Parameters
@@ -61,7 +62,7 @@ class PreparedModel:
                 "This model was fitted on a graph from the file, in which new rows have no place. "
                 "Fit with --no-graph to predict new rows."
             )
-        return np.asarray(self.model.predict_proba(self.recipe.apply(table, first_row)))
+        return self.model.predict_proba(self.recipe.apply(table, first_row))
 
     def predict(self, table: Table) -> Array:
         """Cluster of largest assignment of the rows of a table.
@@ -71,7 +72,7 @@ class PreparedModel:
         table : Table
             As :func:`lapmodes.files.read` returns it.
         """
-        return self.predict_proba(table).argmax(axis=1).astype(np.int32)
+        return largest_columns(self.predict_proba(table)).astype(np.int32)
 
     def save(self, file: str | os.PathLike[str]) -> None:
         """Write both to one `.npz`, without pickle; :func:`lapmodes.load` reads the estimator alone.

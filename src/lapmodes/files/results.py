@@ -8,14 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array, issparse, vstack
 
 from .._records import Array
+from .._rows import as_dense
 from . import delimited, feather, h5ad, parquet
 from .atomic import whole_file
 from .columns import arrow_array
 from .formats import ARROW, CSV, PARQUET, TABLES
 from .problems import FileError, require
 
+PIECE = 4096
+"""Rows of sparse assignments that are written together."""
 WRITERS: dict[str, Any] = dict.fromkeys(CSV, delimited.Writer) | dict.fromkeys(PARQUET, parquet.Writer)
 WRITERS |= dict.fromkeys(ARROW, feather.Writer)
 
@@ -29,8 +33,15 @@ class TableSink:
         self._stream = open(path, "wb")  # noqa: SIM115 - closed by close()
         self._writer: Any = None
 
-    def write(self, labels: Array, Z: Array, kept: Any = None) -> None:
+    def write(self, labels: Array, Z: Any, kept: Any = None) -> None:
         """Append rows; `kept` is an Arrow table of columns to copy in front of them."""
+        if not issparse(Z) or not self._soft:
+            return self._append(labels, Z, kept)
+        for start in range(0, Z.shape[0], PIECE):
+            rows = slice(start, start + PIECE)
+            self._append(labels[rows], Z[rows].toarray(), None if kept is None else kept.slice(start, PIECE))
+
+    def _append(self, labels: Array, Z: Any, kept: Any) -> None:
         columns: dict[str, Any] = {} if kept is None else dict(zip(kept.column_names, kept.columns, strict=True))
         columns["cluster"] = arrow_array(labels.astype(np.int32))
         if self._soft:
@@ -53,9 +64,9 @@ class ArraySink:
     def __init__(self, path: Path, suffix: str, *, soft: bool, row_names: tuple[str, ...] | None) -> None:
         self._path, self._suffix, self._soft, self._row_names = path, suffix, soft, row_names
         self._labels: list[Array] = []
-        self._Z: list[Array] = []
+        self._Z: list[Any] = []
 
-    def write(self, labels: Array, Z: Array, kept: Any = None) -> None:
+    def write(self, labels: Array, Z: Any, kept: Any = None) -> None:
         """Keep rows for the end."""
         self._labels.append(labels)
         if self._soft or self._suffix == ".h5ad":
@@ -64,22 +75,21 @@ class ArraySink:
     def close(self) -> None:
         """Write the file."""
         from scipy.io import mmwrite
-        from scipy.sparse import csr_array
 
         labels = np.concatenate(self._labels).astype(np.int32)
-        Z = np.concatenate(self._Z) if self._Z else None
+        Z = (vstack(self._Z) if issparse(self._Z[0]) else np.concatenate(self._Z)) if self._Z else None
         if self._suffix == ".h5ad":
             assert Z is not None
             return h5ad.write(self._path, labels, Z, self._row_names)
         with open(self._path, "wb") as stream:
             if self._suffix == ".npy":
-                np.save(stream, labels if Z is None else Z, allow_pickle=False)
+                np.save(stream, labels if Z is None else as_dense(Z), allow_pickle=False)
             elif self._suffix == ".mtx":
                 mmwrite(stream, csr_array(labels[:, None] if Z is None else Z))
             elif Z is None:
                 np.savez(stream, allow_pickle=False, labels=labels)
             else:
-                np.savez(stream, allow_pickle=False, labels=labels, assignments=Z)
+                np.savez(stream, allow_pickle=False, labels=labels, assignments=as_dense(Z))
         return None
 
 

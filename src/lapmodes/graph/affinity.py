@@ -91,7 +91,7 @@ def symmetric_weights(affinity: Affinity, neighbors: Neighbors) -> Any:
     W = csr_array((A + A.T) * A.dtype.type(0.5) if affinity.kind == "entropic" else A.maximum(A.T))
     W.eliminate_zeros()
     W.sort_indices()
-    return W
+    return W.copy()  # SciPy leaves room for the entries of both
 
 
 def directed_weights(affinity: Affinity, neighbors: Neighbors, n_train: int) -> Any:

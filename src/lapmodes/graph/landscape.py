@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 
 from .. import _native
-from .._records import Landscape, Neighbors, Tree
+from .._records import Graph, Landscape, Neighbors, Tree
 from .bandwidth import local_scale
 from .laplacian import build_graph
 from .neighbors import NeighborIndex
@@ -44,11 +44,17 @@ def rounded(lengths: Any) -> Any:
     return np.ldexp(np.round(mantissa * SIGNIFICANT) / SIGNIFICANT, exponent)
 
 
-def survey(X: Any, neighbors: Neighbors, n_neighbors: int, threads: int) -> Landscape:
-    """The landscape of points with their (2 n_neighbors) nearest neighbours."""
+def survey(X: Any, neighbors: Neighbors, n_neighbors: int, threads: int, only: Graph | None = None) -> Landscape:
+    """The landscape of points with their (2 n_neighbors) nearest neighbours.
+
+    With `only`, for many clusters or points, this graph is the one weighting, and separate parts are joined roughly.
+    """
     half = max(1, n_neighbors // 2)
-    core = neighbors.distances[:, min(max(half - 2, 0), neighbors.distances.shape[1] - 1)].astype(np.float64)
-    trees = spanning_tree(X, neighbors, threads), spanning_tree(X, neighbors, threads, core)
+    core = neighbors.distances[:, min(max(half - 2, 0), neighbors.distances.shape[1] - 1)]
+    rough = only is not None
+    trees = tuple(spanning_tree(X, neighbors, threads, each, rough=rough) for each in (None, core))
+    if only is not None:
+        return Landscape((only,), neighbors, trees, n_neighbors)
     fair = without_hubs(neighbors, n_neighbors)
     weights = (self_tuned(fair, neighbors), binary(neighbors.first(half)), shared(fair), binary(fair))
     bond = _bond(trees[0], neighbors)

@@ -8,26 +8,30 @@ import numpy as np
 
 from .. import _native
 from .._records import Array, Neighbors, Tree
+from .bridges import rough_bridges
 from .neighbors import NeighborIndex
 
 SMALL_PART = 256
 """A part with fewer points finds others among as many neighbours of its points."""
 
 
-def spanning_tree(X: Any, neighbors: Neighbors, threads: int, core: Array | None = None) -> Tree:
+def spanning_tree(
+    X: Any, neighbors: Neighbors, threads: int, core: Array | None = None, *, rough: bool = False
+) -> Tree:
     """A spanning tree of least total length over the neighbour graph; with `core`, no edge is shorter than at its ends.
 
-    The core distances turn lengths into mutual reachability (Campello, Moulavi & Sander 2013).
+    The core distances turn lengths into mutual reachability (Campello, Moulavi & Sander 2013). Parts that no neighbours
+    link are joined where they are nearest; `rough`: where a search from their medoids finds them near.
     """
     n, k = neighbors.indices.shape
     start = np.repeat(np.arange(n, dtype=np.int32), k)
     end = neighbors.indices.ravel().astype(np.int32, copy=False)
-    length = neighbors.distances.ravel().astype(np.float64)
+    length = neighbors.distances.ravel()
     tree, parts = _forest(start, end, _raised(start, end, length, core), n)
     while parts.max() > 0:
-        bridges = _bridges(X, parts, threads)
+        bridges = rough_bridges(X, parts) if rough else _bridges(X, parts, threads)
         start, end = np.concatenate([start, bridges[0]]), np.concatenate([end, bridges[1]])
-        length = np.concatenate([length, bridges[2]])
+        length = np.concatenate([length, bridges[2].astype(length.dtype)])
         tree, parts = _forest(start, end, _raised(start, end, length, core), n)
     return tree
 
@@ -39,10 +43,10 @@ def _raised(start: Array, end: Array, length: Array, core: Array | None) -> Arra
 def _forest(start: Array, end: Array, length: Array, n: int) -> tuple[Tree, Array]:
     """Kruskal's algorithm: the tree (a forest while there are parts) and the part of each point."""
     order = np.argsort(length, kind="stable")
-    start, end, length = start[order], end[order], length[order]
+    start, end = start[order], end[order]
     kept, parts = np.empty(start.size, dtype=bool), np.empty(n, dtype=np.int32)
     _native.spanning_forest(start, end, kept, parts)
-    return Tree(start[kept], end[kept], length[kept]), parts
+    return Tree(start[kept], end[kept], length[order[kept]].astype(np.float64)), parts
 
 
 def _bridges(X: Any, parts: Array, threads: int) -> tuple[Array, Array, Array]:

@@ -10,6 +10,7 @@
 #include "entropic.hpp"
 #include "kernels.hpp"
 #include "masses.hpp"
+#include "threads.hpp"
 
 #ifdef _OPENMP
 #include <omp.h>
@@ -21,6 +22,7 @@
 namespace nb = nanobind;
 
 void bind_starts(nb::module_& m);  // starts.cpp
+void bind_sparse(nb::module_& m);  // sparse.cpp
 
 using namespace nb::literals;
 using lapmodes::Csr;
@@ -81,11 +83,15 @@ void require(bool ok, const char* what) {
 // In a forked child the OpenMP runtime's threads are gone but not its memory of them: stay on one.
 bool forked = false;
 
+}  // namespace
+
 int useful_threads(int threads, Index operations) {
     if (forked) return 1;
     const Index busy = operations / 200'000;
     return static_cast<int>(busy < 1 ? 1 : busy < threads ? busy : threads);
 }
+
+namespace {
 
 Index blocks_of(Index n) { return (n + kBlockRows - 1) / kBlockRows; }
 
@@ -290,6 +296,7 @@ NB_MODULE(_native, m) {
     bind<float>(m);
     bind<double>(m);
     bind_starts(m);
+    bind_sparse(m);
     m.def("entropic_precisions", [](const In<double>& d2, double perplexity, const Out<double>& beta, int threads) {
         require(d2.ndim() == 2 && d2.shape(1) > 0 && beta.size() == d2.shape(0), "d2 must be (n, m) and beta (n,)");
         threads = useful_threads(threads, static_cast<Index>(d2.size()) * 100);

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._records import Array
+from .._rows import as_dense
 from .style import FRAME, _axes, _matplotlib, cluster_colors
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ def plot_assignment_matrix(model: Any, ax: Axes | None = None) -> Axes:
     """
     check_is_fitted(model)
     ax = _axes(ax)
-    Z = model.assignments_
+    Z = as_dense(model.assignments_)
     order = np.lexsort((-Z.max(axis=1), model.labels_))
     ax.imshow(Z[order].T, aspect="auto", cmap="cividis", vmin=0, vmax=1, interpolation="nearest")
     ax.yaxis.set_major_locator(_matplotlib("ticker").MaxNLocator(integer=True))

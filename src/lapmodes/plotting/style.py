@@ -90,7 +90,7 @@ def _checked_cluster(model: Any, cluster: int) -> int:
     return int(cluster)
 
 
-def _mixed(Z: Array) -> Array:
+def _mixed(Z: Any) -> Array:
     """Each row's colour: sum_k z_nk * colour_k."""
     # Rows sum to 1 up to rounding, and matplotlib takes nothing above 1.
     return np.asarray(np.clip(Z @ cluster_colors(Z.shape[1]), 0, 1))

@@ -15,6 +15,7 @@ from .. import __version__
 from .._diagnostics import log_density, uncertainty
 from .._persistence import atomic_write
 from .._records import Array
+from .._rows import largest_values
 from .clusters import cluster_cards, describe, row_name
 from .colors import hex_colors
 from .figures import DRAWN, Map, project
@@ -81,7 +82,7 @@ def section(name: str, title: str, content: str) -> str:
 def opening(story: Story, sizes: Array, entropy: Array) -> str:
     """What was done, in one paragraph and a few numbers."""
     n, d = story.points.shape
-    sure = float((story.model.assignments_.max(axis=1) >= SURE).mean())
+    sure = float((largest_values(story.model.assignments_) >= SURE).mean())
     cards = [
         (f"{n:,}", "rows"),
         (f"{d:,}", "columns used"),
@@ -167,7 +168,7 @@ def uncertain_rows(story: Story, entropy: Array) -> str:
         ]
         for row, a, b in zip(rows, first, second, strict=True)
     ]
-    count = int((Z.max(axis=1) < SURE).sum())
+    count = int((largest_values(Z) < SURE).sum())
     return (
         f"<p>{count:,} of {story.n:,} rows belong to no cluster to {SURE:.0%} or more. Look at these before you act on "
         "their cluster.</p>"

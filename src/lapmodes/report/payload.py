@@ -6,12 +6,15 @@ import base64
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from .._records import Array
 from .colors import hex_colors
 from .figures import Map, drawn_rows
 from .story import Story
 
+PIECE = 1024
+"""Rows of sparse assignments that are looked at together."""
 STEPS = 65535
 """Coordinates are rounded to this many steps: finer than a screen."""
 
@@ -52,11 +55,15 @@ def packed(values: Array) -> str:
     return base64.b64encode(np.ascontiguousarray(values).tobytes()).decode()
 
 
-def two_largest(Z: Array) -> tuple[Array, Array, Array]:
+def two_largest(Z: Any) -> tuple[Array, Array, Array]:
     """The two largest clusters of each row, and the first one's share of the two."""
     if Z.shape[1] == 1:
-        zero = np.zeros(len(Z), dtype=int)
-        return zero, zero, np.ones(len(Z))
+        zero = np.zeros(Z.shape[0], dtype=int)
+        return zero, zero, np.ones(Z.shape[0])
+    if issparse(Z):
+        pieces = [two_largest(Z[i : i + PIECE].toarray()) for i in range(0, Z.shape[0], PIECE)]
+        first, second, share = (np.concatenate(parts) for parts in zip(*pieces, strict=True))
+        return first, second, share
     order = np.argpartition(-Z, 1, axis=1)[:, :2]
     pair = np.take_along_axis(Z, order, axis=1)
     swap = pair[:, 0] < pair[:, 1]

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from time import perf_counter
+from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from .._progress import Step, no_step
 from .._records import HISTORY, Array, Assignments, Graph, Solution, Start
-from .assignments import solve_assignments
+from .._rows import same_rows, scaled_rows
+from .linear import DenseTerm, linear_term, minimise, unsmoothed
 from .modes import shift_modes
-from .objective import fidelity, is_infinite, scale_of
+from .objective import is_infinite
 from .partial import Pins, solve_pinned
 from .points import Points, nearest_mode, one_hot
+from .sparse_term import SparseTerm
 
 
 @dataclass(frozen=True)
@@ -37,30 +41,28 @@ def alternate(
     sigma: float | Array,
     settings: Settings,
     *,
-    pull: Array | None = None,
+    pull: Any = None,
     pins: Pins | None = None,
     sample_weight: Array | None = None,
     step: Step = no_step,
 ) -> Solution:
     """Minimise the objective from a start; it falls at every step.
 
-    `pull` (N, K) is added to the linear term; pinned rows are held.
+    `pull` (N, K) is added to the linear term; pinned rows are held. Assignments stay dense or sparse, as they start.
     """
     C, Z = start.C, start.Z
     rest = settings.tol * _length(points, sigma)
     history: list[tuple[float, ...]] = []
     converged = stopped = False
+    term: DenseTerm | SparseTerm | None = None
     for _ in range(settings.max_iter):
         began = perf_counter()
-        weighted = Z if sample_weight is None else Z * sample_weight[:, None]
-        modes = shift_modes(points, weighted, C, sigma, tol=0.1 * rest)
-        C = modes.C
-        B = fidelity(points, C, sigma, sample_weight)
-        if pull is not None:
-            B += pull
+        modes = shift_modes(points, scaled_rows(Z, sample_weight), C, sigma, tol=0.1 * rest)
+        C, term = modes.C, None  # the last one makes room: it is the largest array
+        term = linear_term(points, C, sigma, sample_weight, pull, Z, lam)
         middle = perf_counter()
-        result = _assign(points, graph, C, B, lam, sigma, Z, settings, pins)
-        settled = modes.moved <= rest and (lam > 0 or not settings.hard or bool((result.Z == Z).all()))
+        result = _assign(points, graph, C, term, lam, sigma, Z, settings, pins)
+        settled = modes.moved <= rest and (lam > 0 or not settings.hard or same_rows(result.Z, Z))
         Z = result.Z
         history.append(
             (
@@ -77,7 +79,8 @@ def alternate(
         if settled or stopped:
             converged = settled
             break
-    unlit = _unlit(graph, B, lam, sigma)
+    assert term is not None
+    unlit = _unlit(graph, term, lam, sigma)
     rows = np.array(history, dtype=HISTORY)
     return Solution(C, Z, result.energy, result.gap, len(rows), converged, stopped, result.converged, rows, unlit)
 
@@ -86,32 +89,33 @@ def _assign(
     points: Points,
     graph: Graph,
     C: Array,
-    B: Array,
+    term: DenseTerm | SparseTerm,
     lam: float,
     sigma: float | Array,
-    Z: Array,
+    Z: Any,
     settings: Settings,
     pins: Pins | None,
 ) -> Assignments:
     """The Z-step; without smoothing it is the nearest mode, also where all kernel values underflow."""
     if lam > 0 and pins is not None:
-        return solve_pinned(graph, B, lam, Z, pins, tol=settings.gap, threads=points.threads)
+        assert isinstance(term, DenseTerm)
+        return solve_pinned(graph, term.B, lam, Z, pins, tol=settings.gap, threads=points.threads)
     if lam > 0:
-        return solve_assignments(graph, B, lam, Z, tol=settings.gap, threads=points.threads)
-    nearest = B.argmax(axis=1) if is_infinite(sigma) else nearest_mode(points, C)
-    Z = one_hot(nearest, C.shape[0], points.dtype)
+        return minimise(graph, term, lam, Z, settings.gap, points.threads)
+    nearest = term.best if is_infinite(sigma) else nearest_mode(points, C)
+    Z = one_hot(nearest, C.shape[0], points.dtype, sparse=issparse(Z))
     if pins is not None:
         Z[pins.pinned] = pins.Z
-    return Assignments(Z, -float((B * Z).sum(dtype=np.float64)), 0.0, 1, True)
+    return unsmoothed(term, Z, points.threads)
 
 
-def _unlit(graph: Graph, B: Array, lam: float, sigma: float | Array) -> Array:
+def _unlit(graph: Graph, term: DenseTerm | SparseTerm, lam: float, sigma: float | Array) -> Array:
     """Points in components whose kernel values sum to less than the certificate resolves: any Z is optimal there."""
     if lam == 0 or is_infinite(sigma) or graph.evenness > 0:  # with balance no part is on its own
-        return np.zeros(B.shape[0], dtype=bool)
-    brightness = np.bincount(graph.component, weights=B.max(axis=1), minlength=graph.n_components)
+        return np.zeros(graph.component.size, dtype=bool)
+    brightness = np.bincount(graph.component, weights=term.highest, minlength=graph.n_components)
     size = np.bincount(graph.component, minlength=graph.n_components)
-    dark = brightness <= 1e-6 * scale_of(B) * size / B.shape[0]
+    dark = brightness <= 1e-6 * term.scale * size / graph.component.size
     return np.asarray(dark[graph.component])
 
 

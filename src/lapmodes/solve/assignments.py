@@ -28,11 +28,11 @@ def solve_assignments(
         Z = one_hot(B.argmax(axis=1), B.shape[1], B.dtype)
         return Assignments(Z, -float((B * Z).sum(dtype=np.float64)), 0.0, 1, True)
     target = tol * scale_of(B)
-    work = np.dtype(np.float64) if _rounding(graph, lam, B.dtype) > 0.1 * target else B.dtype
+    work = np.dtype(np.float64) if rounding(graph, lam, B.dtype) > 0.1 * target else B.dtype
     problem = (graph.astype(work), B.astype(work, copy=False), lam)
     Z, bound, n_iter = _accelerated(*problem, Z0.astype(work), target, max_iter, threads)
     proof = certify(*problem, Z, threads)
-    lower = max(proof.energy - proof.gap, bound - _rounding(graph, lam, work))
+    lower = max(proof.energy - proof.gap, bound - rounding(graph, lam, work))
     # The bound holds for any Z: for the one rounded back to the caller's precision, and for the start
     # where momentum ended above it.
     candidates = (Z.astype(B.dtype, copy=False), Z0)
@@ -155,16 +155,21 @@ class Momentum:
 
 
 def row_steps(graph: Graph, lam: float, B: Array) -> Array:
+    """The steps of each row, in the precision of B."""
+    return bounded_steps(graph, lam, float(np.abs(B).max())).astype(B.dtype)
+
+
+def bounded_steps(graph: Graph, lam: float, largest: float) -> Array:
     """1 / (lam (4 + 2 balance) d_n), bounded where degrees are (nearly) zero: there it suffices to reach a corner."""
     linked = graph.diagonal > 0
     steps = 1 / ((4 + 2 * balance_of(graph)) * lam * graph.diagonal[linked].astype(np.float64))
-    to_a_corner = 1e4 / max(float(np.abs(B).max()), float(np.finfo(np.float32).tiny))
+    to_a_corner = 1e4 / max(largest, float(np.finfo(np.float32).tiny))
     longest = max(to_a_corner, float(np.median(steps)))
-    step = np.full(B.shape[0], longest, dtype=B.dtype)
+    step = np.full(graph.diagonal.size, longest)
     step[linked] = np.minimum(steps, longest)
     return step
 
 
-def _rounding(graph: Graph, lam: float, dtype: np.dtype) -> float:
+def rounding(graph: Graph, lam: float, dtype: np.dtype) -> float:
     """How far rounding of the gradient may move the certificate in this precision."""
     return float(2 * lam * (1 + balance_of(graph)) * np.finfo(dtype).eps * graph.diagonal.sum(dtype=np.float64))

@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from .._records import Array, Graph, Landscape
+from .._records import MANY_CLUSTERS, Array, Graph, Landscape
 from .communities import community_labels, modularity
 from .linkage import even_labels
 from .points import Points
@@ -32,12 +32,17 @@ MIXTURE_DIMENSIONS = 16
 def make_candidates(
     points: Points, landscape: Landscape, K: int, kmeans: Array, rng: np.random.RandomState, quick: bool = False
 ) -> dict[str, Array]:
-    """Partitions into exactly K clusters, by name; those that fail to find K are left out."""
+    """Partitions into exactly K clusters, by name; those that fail to find K are left out.
+
+    From `MANY_CLUSTERS` on communities, eigenvectors and mixtures cost too much.
+    """
+    many = K >= MANY_CLUSTERS
     found = {"k-means": kmeans} | {name: make() for name, make in _certain(landscape, K).items()}
-    found |= _communities(landscape.graphs, K, points.threads, rng, 1 if quick else SEEDS)
-    if points.n <= SPECTRAL_POINTS and not quick:
+    if not many:
+        found |= _communities(landscape.graphs, K, points.threads, rng, 1 if quick else SEEDS)
+    if points.n <= SPECTRAL_POINTS and not quick and not many:
         found["spectral"] = spectral_labels(landscape.graphs[0], K, rng)
-    if points.d <= MIXTURE_DIMENSIONS and not quick:
+    if points.d <= MIXTURE_DIMENSIONS and not quick and not many:
         found["mixture"] = _mixture(points, K, rng)
     return {name: labels for name, labels in found.items() if np.unique(labels).size == K}
 
@@ -54,8 +59,9 @@ def _certain(landscape: Landscape, K: int) -> dict[str, Callable[[], Array]]:
     if landscape.neighbors is None:
         return {}
     makers: dict[str, Callable[[], Array]] = {}
-    for share in DENSITY_SHARES:
-        width = max(1, round(share * landscape.n_neighbors))
+    there = landscape.neighbors.distances.shape[1]
+    widths = (min(max(1, round(share * landscape.n_neighbors)), there) for share in DENSITY_SHARES)
+    for width in dict.fromkeys(widths):
         makers[f"modes, {width} neighbours"] = partial(prominent_labels, landscape, K, width)
     for tree, kind in zip(landscape.trees, ("distance", "reachability"), strict=True):
         for gini in UNEVENNESS:

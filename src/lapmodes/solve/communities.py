@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from .. import _native
 from .._records import Array
@@ -81,6 +82,9 @@ def modularity(W: Any, labels: Array) -> float:
 
 def normalized_cut(W: Any, labels: Array) -> float:
     """Mean over clusters of the share of their degree that leaves them."""
-    A = between(W, labels)
-    degree = A.sum(axis=1)
-    return float(np.mean(1 - np.diag(A) / np.where(degree > 0, degree, 1)))
+    K = int(labels.max()) + 1
+    start = np.repeat(labels, np.diff(W.indptr))
+    inside = start == labels[W.indices]
+    within = csr_array((W.data * inside, W.indices, W.indptr), shape=W.shape)
+    degree, kept = (np.bincount(labels, np.asarray(each.sum(axis=1)).ravel(), minlength=K) for each in (W, within))
+    return float(np.mean(1 - kept / np.where(degree > 0, degree, 1)))

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.sparse import coo_array, csr_array
 
 from .._records import Array
+from .._rows import largest_columns
 from .communities import normalized_cut
 
 CUT_SHARE = 0.5
@@ -23,8 +25,8 @@ class Consensus:
     names: tuple[str, ...]
     partitions: tuple[Array, ...]
     labels: Array
-    votes: Array
-    """(N, K), rows on the simplex: the candidates' weighted votes, in the numbering of `labels`."""
+    votes: Any
+    """(N, K), rows on the simplex: the candidates' weighted votes, in the numbering of `labels`; an array or CSR."""
     agreement: Array
     """Mean adjusted Rand index of each candidate with the others."""
     cut: Array
@@ -35,7 +37,7 @@ class Consensus:
     chosen: int
 
 
-def find_consensus(candidates: dict[str, Array], W: Any, K: int) -> Consensus:
+def find_consensus(candidates: dict[str, Array], W: Any, K: int, *, sparse: bool = False) -> Consensus:
     """Choose among partitions into K clusters each, without labels.
 
     The score of a candidate is its mean adjusted Rand index with the others minus `CUT_SHARE` times its mean
@@ -52,23 +54,28 @@ def find_consensus(candidates: dict[str, Array], W: Any, K: int) -> Consensus:
     chosen = int(score.argmax())
     trust = np.maximum(pairs[chosen], 0) ** TRUST_POWER
     trust[chosen] = 1
-    votes = count_votes(partitions, partitions[chosen], trust, K)
-    if np.unique(votes.argmax(axis=1)).size < K:  # a small cluster was outvoted
-        votes = count_votes([partitions[chosen]], partitions[chosen], np.ones(1), K)
+    votes = count_votes(partitions, partitions[chosen], trust, K, sparse=sparse)
+    if np.unique(largest_columns(votes)).size < K:  # a small cluster was outvoted
+        votes = count_votes([partitions[chosen]], partitions[chosen], np.ones(1), K, sparse=sparse)
     return Consensus(names, tuple(partitions), partitions[chosen], votes, agreement, cut, typical, score, chosen)
 
 
-def count_votes(partitions: list[Array], reference: Array, trust: Array, K: int) -> Array:
+def count_votes(partitions: list[Array], reference: Array, trust: Array, K: int, *, sparse: bool = False) -> Any:
     """Weighted votes for each point, clusters matched to those of the reference by their common points."""
     from scipy.optimize import linear_sum_assignment  # not needed at import
 
-    votes = np.zeros((reference.size, K))
+    shape = (reference.size, K)
+    votes = csr_array(shape) if sparse else np.zeros(shape)
     rows = np.arange(reference.size)
     for labels, weight in zip(partitions, trust, strict=True):
         match = np.empty(K, dtype=np.int64)
         own, theirs = linear_sum_assignment(-contingency(labels, reference, K))
         match[own] = theirs
-        votes[rows, match[labels]] += weight
+        if sparse and weight > 0:
+            own_vote = coo_array((np.full(rows.size, weight), (rows, match[labels])), shape=shape)
+            votes = csr_array(votes + own_vote)
+        elif not sparse:
+            votes[rows, match[labels]] += weight
     return votes / trust.sum()
 
 
@@ -84,12 +91,13 @@ def pair_agreement(partitions: list[Array]) -> Array:
 
 def adjusted_rand(one: Array, two: Array) -> float:
     """Agreement of two partitions: 1 where they are the same, 0 on average by chance (Hubert & Arabie 1985)."""
-    table = contingency(one, two, int(max(one.max(), two.max())) + 1).astype(np.float64)
+    K = int(max(one.max(), two.max())) + 1
+    both_in = np.unique(one.astype(np.int64) * K + two, return_counts=True)[1]
 
     def pairs(counts: Array) -> float:
         return float((counts * (counts - 1)).sum()) / 2
 
-    both, first, second = pairs(table), pairs(table.sum(axis=1)), pairs(table.sum(axis=0))
+    both, first, second = (pairs(each.astype(np.float64)) for each in (both_in, np.bincount(one), np.bincount(two)))
     chance = first * second / pairs(np.array([float(one.size)]))
     possible = 0.5 * (first + second) - chance
     return (both - chance) / possible if possible > 0 else 1.0

@@ -19,7 +19,7 @@ def follow(
     steps: Iterable[tuple[float, Any]],
     settings: Settings,
     *,
-    pull: Array | None = None,
+    pull: Any = None,
     pins: Pins | None = None,
     sample_weight: Array | None = None,
     step: Step = no_step,

@@ -8,12 +8,13 @@ import numpy as np
 
 from .. import _native
 from .._records import Array
+from .._rows import as_dense, scaled_rows
 from .points import one_hot
 
 
 def map_points(
     cross: Any,
-    Z: Array,
+    Z: Any,
     B: Array,
     distances: Array,
     lam: float,
@@ -37,10 +38,10 @@ def map_points(
     linked = total > 0
     safe = np.where(linked, total, 1.0)
     if degrees is None:
-        mean, diagonal = (cross @ Z) / safe[:, None], safe
+        mean, diagonal = as_dense(cross @ Z) / safe[:, None], safe
     else:
-        root = np.sqrt(np.where(degrees > 0, degrees, 1))
-        mean, diagonal = (cross @ (Z / root[:, None])) / np.sqrt(safe)[:, None], np.ones_like(safe)
+        near = as_dense(cross @ scaled_rows(Z, 1 / np.sqrt(np.where(degrees > 0, degrees, 1))))
+        mean, diagonal = near / np.sqrt(safe)[:, None], np.ones_like(safe)
     if masses is not None:
         mean = mean - masses
     with np.errstate(over="ignore"):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from scipy.sparse import csc_array, issparse
 
 from .. import _native
 from .._records import Array, Modes
@@ -17,13 +19,14 @@ LONGEST = 10
 """Nor longer than this many plain steps."""
 
 
-def shift_modes(points: Points, Z: Array, C: Array, sigma: float | Array, *, tol: float, max_iter: int = 100) -> Modes:
+def shift_modes(points: Points, Z: Any, C: Array, sigma: float | Array, *, tol: float, max_iter: int = 100) -> Modes:
     """Mean-shift all modes, weighted by Z, until none moves by more than `tol`.
 
     Each update raises the cluster's density or leaves it (majorisation: exp is convex). With infinite
     sigma one update is exact: the weighted mean. Weights are taken relative to the largest, so no
     bandwidth is too small. A cluster without mass keeps its mode.
     """
+    Z = csc_array(Z) if issparse(Z) else Z
     new = C.copy()
     active = np.ones(C.shape[0], dtype=bool)
     h = inverse_width(sigma, points.dtype)
@@ -90,14 +93,19 @@ class _Leap:
         return following
 
 
-def _targets(points: Points, Z: Array, C: Array, h: Array, active: Array) -> _Shift:
+def _targets(points: Points, Z: Any, C: Array, h: Array, active: Array) -> _Shift:
     """One step of mean-shift for the active modes."""
     K, D = C.shape
-    chunks = n_chunks(points.n, K * D)
+    chunks = 1 if issparse(Z) else n_chunks(points.n, K * D)
     peak, mass, value = (np.empty((chunks, K)) for _ in range(3))
     sums = np.empty((chunks, K, D))
     sqnorm = np.einsum("kd,kd->k", C, C)
-    _native.shift_sums(*points.arrays, Z, C, sqnorm, h, active, peak, mass, value, sums, points.threads)
+    modes_and_sums = C, sqnorm, h, active, peak, mass, value, sums, points.threads
+    if issparse(Z):
+        members = Z.indptr.astype(np.int64), Z.indices.astype(np.int32, copy=False), Z.data
+        _native.shift_clusters(*points.arrays, *members, *modes_and_sums)
+    else:
+        _native.shift_sums(*points.arrays, Z, *modes_and_sums)
     top = peak.max(axis=0)
     with np.errstate(invalid="ignore"):
         share = np.where(mass > 0, np.exp(peak - top), 0.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,8 +12,11 @@ from scipy.sparse import issparse
 
 from .. import _native
 from .._records import Array
+from .._rows import one_hot_rows
 
 CHUNK_ENTRIES = 2**16
+BLOCK_ENTRIES = 2**19
+"""Most kernel values at once where only a summary of them is wanted."""
 
 
 @dataclass(frozen=True)
@@ -97,18 +101,36 @@ def kernel_values(points: Points, C: Array, sigma: float | Array, *, squared: bo
     return B
 
 
+def row_blocks(points: Points, K: int) -> Iterator[tuple[slice, Points]]:
+    """The points in blocks whose kernel values at K modes are few enough to hold."""
+    size = max(1, BLOCK_ENTRIES // K)
+    for start in range(0, points.n, size):
+        rows = slice(start, min(start + size, points.n))
+        yield rows, points if rows == slice(0, points.n) else as_points(points.X[rows], points.threads)
+
+
 def nearest_mode(points: Points, C: Array) -> Array:
     """Index of the mode nearest to each point; the first one among equals."""
-    return kernel_values(points, C, 1.0, squared=True).argmax(axis=1)
+    blocks = row_blocks(points, C.shape[0])
+    return np.concatenate([kernel_values(some, C, 1.0, squared=True).argmax(axis=1) for _, some in blocks])
 
 
 def nearest_points(points: Points, C: Array) -> Array:
-    """Index of the point nearest to each mode."""
-    return kernel_values(points, C, 1.0, squared=True).argmax(axis=0)
+    """Index of the point nearest to each mode; the first one among equals."""
+    nearest, best = np.zeros(C.shape[0], dtype=np.intp), np.full(C.shape[0], -np.inf)
+    for rows, some in row_blocks(points, C.shape[0]):
+        minus_d2 = kernel_values(some, C, 1.0, squared=True)
+        at = minus_d2.argmax(axis=0)
+        value = np.take_along_axis(minus_d2, at[None], axis=0)[0]
+        nearer = value > best
+        nearest[nearer], best[nearer] = rows.start + at[nearer], value[nearer]
+    return nearest
 
 
-def one_hot(labels: Array, K: int, dtype: Any) -> Array:
+def one_hot(labels: Array, K: int, dtype: Any, *, sparse: bool = False) -> Any:
     """Z (N, K) with a single 1 in each row."""
+    if sparse:
+        return one_hot_rows(labels, K, dtype)
     Z = np.zeros((labels.shape[0], K), dtype=dtype)
     Z[np.arange(labels.shape[0]), labels] = 1
     return Z

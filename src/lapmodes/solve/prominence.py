@@ -25,11 +25,17 @@ def prominent_labels(landscape: Landscape, K: int, k: int) -> Array:
     height = log_density(landscape.neighbors.first(k).distances)
     start = np.concatenate([np.repeat(np.arange(n, dtype=np.int32), width), tree.start])
     end = np.concatenate([near.indices.ravel().astype(np.int32, copy=False), tree.end])
-    length = np.concatenate([near.distances.ravel().astype(np.float64), tree.length])
-    saddle = np.minimum(np.minimum(height[start], height[end]), -_log(length))
-    order = np.argsort(-saddle, kind="stable")
+    # In place and one at a time, as there is an entry for each edge: how far saddles lie below zero.
+    depth = _log(np.concatenate([near.distances.ravel(), tree.length], dtype=np.float64))
+    low = -height
+    np.maximum(depth, low[start], out=depth)
+    np.maximum(depth, low[end], out=depth)
+    order = np.argsort(depth, kind="stable")
+    start = start[order]
+    end = end[order]
+    saddle = np.negative(depth[order], out=depth)
     labels = np.empty(n, dtype=np.int32)
-    _native.prominent_modes(start[order], end[order], saddle[order], height, K, MASS_POWER, labels)
+    _native.prominent_modes(start, end, saddle, height, K, MASS_POWER, labels)
     return labels
 
 
@@ -39,7 +45,7 @@ def log_density(distances: Array) -> Array:
 
 
 def _log(values: Array) -> Array:
-    """The logarithm; zero distances (duplicates) count as the smallest positive one over a thousand."""
-    positive = values[values > 0]
-    least = positive.min() * 1e-3 if positive.size else 1.0
-    return np.asarray(np.log(np.maximum(values, least)))
+    """The logarithm, in place; zero distances (duplicates) count as the smallest positive one over a thousand."""
+    least = values.min(initial=np.inf, where=values > 0)
+    np.maximum(values, least * 1e-3 if np.isfinite(least) else 1.0, out=values)
+    return np.asarray(np.log(values, out=values))

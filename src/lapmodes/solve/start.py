@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from .._progress import Step, no_step
-from .._records import Array, Graph, Landscape, Start
+from .._records import MANY_CLUSTERS, Array, Graph, Landscape, Start
+from .._rows import as_dense, as_sparse, largest_columns
 from .alternate import Settings, alternate
 from .consensus import Consensus, find_consensus
 from .partial import cluster_order, spread_labels
@@ -29,13 +31,15 @@ def make_start(
     landscape: Landscape | None = None,
     known: Array | None = None,
     sample_weight: Array | None = None,
+    sparse: bool = False,
     step: Step = no_step,
 ) -> Start:
     """One start of the named kind, or from given modes, or from (modes or None, assignments).
 
-    With partial labels the clusters of a start are named by what the labels say when they spread over the graph.
+    Its assignments are an array, or a CSR matrix if `sparse`. With partial labels (an array only) the clusters of a
+    start are named by what the labels say when they spread over the graph.
     """
-    start = _unnamed(points, graph, init, K, rng, landscape, sample_weight, step)
+    start = _unnamed(points, graph, init, K, rng, landscape, sample_weight, sparse, step)
     if known is None:
         return start
     named = spread_labels(graph if landscape is None else landscape.graphs[0], known, K)
@@ -54,32 +58,38 @@ def _unnamed(
     rng: np.random.RandomState,
     landscape: Landscape | None,
     sample_weight: Array | None,
+    sparse: bool,
     step: Step,
 ) -> Start:
     if isinstance(init, tuple):
         modes, Z = init
-        Z = np.ascontiguousarray(Z, dtype=points.dtype)
+        Z = as_sparse(Z, points.dtype) if sparse else np.ascontiguousarray(as_dense(Z), dtype=points.dtype)
         return Start(dense_modes(points, graph, Z) if modes is None else _typed(modes, points), Z)
     if not isinstance(init, str):
-        return from_modes(points, _typed(init, points))
+        return from_modes(points, _typed(init, points), sparse=sparse)
     if init == "k-means":
-        return best_kmeans(points, graph, K, rng, sample_weight=sample_weight, step=step)
+        return best_kmeans(points, graph, K, rng, sample_weight=sample_weight, sparse=sparse, step=step)
     if init == "consensus":
         assert landscape is not None
-        return start_from(points, graph, reach_consensus(points, graph, landscape, K, rng, sample_weight))
+        found = reach_consensus(points, graph, landscape, K, rng, sample_weight, sparse=sparse)
+        return start_from(points, graph, found)
     if init == "spectral":
-        Z = one_hot(spectral_labels(graph, K, rng), K, points.dtype)
+        Z = one_hot(spectral_labels(graph, K, rng), K, points.dtype, sparse=sparse)
         return Start(dense_modes(points, graph, Z), Z)
-    return from_modes(points, _seeds(points, init, K, rng, sample_weight))
+    return from_modes(points, _seeds(points, init, K, rng, sample_weight), sparse=sparse)
 
 
-def from_modes(points: Points, C: Array) -> Start:
+def from_modes(points: Points, C: Array, *, sparse: bool = False) -> Start:
     """Given modes; each point starts with the nearest."""
-    return Start(C, one_hot(nearest_mode(points, C), C.shape[0], points.dtype))
+    return Start(C, one_hot(nearest_mode(points, C), C.shape[0], points.dtype, sparse=sparse))
 
 
-def dense_modes(points: Points, graph: Graph, Z: Array) -> Array:
+def dense_modes(points: Points, graph: Graph, Z: Any) -> Array:
     """For each cluster its point with most weight to others of the cluster; the heaviest where there is none."""
+    if issparse(Z):
+        members, inside = Z.T.tocsr(), Z.multiply(graph.affinity @ Z).T.tocsr()
+        linked = np.diff(inside.indptr) > 0
+        return points.rows(np.where(linked, largest_columns(inside), largest_columns(members)))
     inside = Z * (graph.affinity @ Z)
     return points.rows(np.where(inside.max(axis=0) > 0, inside.argmax(axis=0), Z.argmax(axis=0)))
 
@@ -99,6 +109,7 @@ def reach_consensus(
     sample_weight: Array | None = None,
     *,
     quick: bool = False,
+    sparse: bool = False,
 ) -> Consensus:
     """The partition that candidates of unlike kinds agree on; `quick` leaves the costly ones out."""
     from .candidates import make_candidates, sample_rows  # not needed at import
@@ -106,11 +117,11 @@ def reach_consensus(
     rows = sample_rows(points.n, rng)
     some = points if rows.size == points.n else as_points(points.X[rows], points.threads)
     weight = None if sample_weight is None else sample_weight[rows]
-    restarts = KMEANS_CANDIDATE_RESTARTS
-    means = best_kmeans(some, graph, K, rng, restarts=restarts, sample_weight=weight).C
+    restarts = KMEANS_CANDIDATE_RESTARTS if K < MANY_CLUSTERS else 1
+    means = best_kmeans(some, graph, K, rng, restarts=restarts, sample_weight=weight, sparse=sparse).C
     kmeans = nearest_mode(points, means)
     found = make_candidates(points, landscape, K, kmeans, rng, quick)
-    return find_consensus(found or {"k-means": kmeans}, landscape.graphs[0].affinity, K)
+    return find_consensus(found or {"k-means": kmeans}, landscape.graphs[0].affinity, K, sparse=sparse)
 
 
 def best_kmeans(
@@ -121,13 +132,14 @@ def best_kmeans(
     *,
     restarts: int = KMEANS_RESTARTS,
     sample_weight: Array | None = None,
+    sparse: bool = False,
     step: Step = no_step,
 ) -> Start:
     """The best of several K-means runs, each from k-means++ seeds: lam = 0, sigma = infinity."""
     best, lowest = None, np.inf
     for _ in range(restarts):
         seeds = _seeds(points, "k-means++", K, rng, sample_weight)
-        start = from_modes(points, seeds)
+        start = from_modes(points, seeds, sparse=sparse)
         run = alternate(points, graph, start, 0.0, np.inf, KMEANS_SETTINGS, sample_weight=sample_weight)
         if run.objective < lowest:
             best, lowest = Start(run.C, run.Z), run.objective
