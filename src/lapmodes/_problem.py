@@ -266,7 +266,8 @@ def _neighbors(estimator: Any, X: Any, kind: Any, threads: int, progress: Progre
     with progress.phase("neighbours", X.shape[0]) as step:
         index = NeighborIndex(X, threads)
         if consensus:
-            return index, settled(index.query_self(reach + SPARE, step), reach)
+            spare = SPARE if X.dtype == np.float64 else 0
+            return index, settled(index.query_self(reach + spare, step), reach)
         return index, index.query_self(reach, step)
 
 

@@ -26,6 +26,7 @@ PROBES = 5
 MAX_PARTITIONS = 8
 CHECKED_ROWS = 500
 RECALL = 0.985
+CHUNK_ROWS = 65536
 LIST_MARGIN = 5
 """Neighbours kept beyond those asked for while lists are improved."""
 
@@ -81,14 +82,23 @@ def _kmeans_groups(X: Array, rows: Array, n_groups: int, rng: np.random.RandomSt
 
 
 class CellSearch:
-    """Approximate neighbours among the rows X; partitions are made when first needed."""
+    """Approximate neighbours among the rows X; partitions are made when first needed.
+
+    The rows are kept in the order of the first partition's cells, so that rows that are compared lie near each other.
+    """
 
     def __init__(self, X: Array, threads: int, seed: int = 0) -> None:
-        self._X = X
         self._threads = threads
         self._seed = seed
         self._origin = X.mean(axis=0)
-        self._partitions: list[tuple[Cells, Rows]] = []
+        first = Cells.of(X, seed)
+        self._order = np.concatenate(first.groups)
+        self._X = X[self._order]
+        ends = np.cumsum([group.size for group in first.groups], dtype=np.int32)
+        ranges = [
+            np.arange(end - group.size, end, dtype=np.int32) for end, group in zip(ends, first.groups, strict=True)
+        ]
+        self._partitions = [(Cells(first.centers, ranges), Rows.of(self._X, ranges, self._origin))]
 
     def query_self(self, k: int, done: Callable[[float], object]) -> tuple[Shortlists, float]:
         """The k nearest other rows of each row, and the recall in a sample; `done` gets shares of the work."""
@@ -108,7 +118,7 @@ class CellSearch:
                 recall = _recall(lists.index[checked, :k], truth)
             if recall >= RECALL:
                 break
-        return lists.first(k), recall
+        return self._as_given(lists, k), recall
 
     def query(self, Q: Array, k: int, done: Callable[[float], object]) -> tuple[Shortlists, float]:
         """The k nearest rows to each row of Q, and the recall in a sample of Q."""
@@ -127,7 +137,16 @@ class CellSearch:
             recall = _recall(lists.index[checked], truth)
             if recall >= RECALL and lists.full.all():
                 break
-        return lists, recall
+        return Shortlists(lists.sqdist, self._order[lists.index]), recall
+
+    def _as_given(self, lists: Shortlists, k: int) -> Shortlists:
+        """The first k of each list, rows in the order of the caller and by its numbers."""
+        out = Shortlists(*(np.empty((each.shape[0], k), each.dtype) for each in (lists.sqdist, lists.index)))
+        for start in range(0, lists.index.shape[0], CHUNK_ROWS):
+            some = slice(start, start + CHUNK_ROWS)
+            out.sqdist[self._order[some]] = lists.sqdist[some, :k]
+            out.index[self._order[some]] = self._order[lists.index[some, :k]]
+        return out
 
     def _each_partition(self) -> Iterator[tuple[Cells, Rows]]:
         """Partitions in order, each with the rows in its groups."""

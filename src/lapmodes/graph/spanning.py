@@ -30,9 +30,10 @@ def spanning_tree(
     tree, parts = _forest(start, end, _raised(start, end, length, core), n)
     while parts.max() > 0:
         bridges = rough_bridges(X, parts) if rough else _bridges(X, parts, threads)
-        start, end = np.concatenate([start, bridges[0]]), np.concatenate([end, bridges[1]])
-        length = np.concatenate([length, bridges[2].astype(length.dtype)])
-        tree, parts = _forest(start, end, _raised(start, end, length, core), n)
+        # No other edge of the graph can be in its tree: within a part the forest holds the shortest.
+        start, end = np.concatenate([tree.start, bridges[0]]), np.concatenate([tree.end, bridges[1]])
+        length = np.concatenate([tree.length, _raised(*bridges, core)])
+        tree, parts = _forest(start, end, length, n)
     return tree
 
 

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +26,8 @@ SEEDS = 3
 MANY_POINTS = 20_000
 SPECTRAL_POINTS = MANY_POINTS
 """Above this the eigenvectors cost more than all other candidates together."""
+MIXTURE_ROWS = 65_536
+"""Rows that the mixture sees at once."""
 MIXTURE_DIMENSIONS = 16
 """Above this a covariance a cluster asks for more points than clusters have."""
 
@@ -37,9 +40,10 @@ def make_candidates(
     From `MANY_CLUSTERS` on communities, eigenvectors and mixtures cost too much.
     """
     many = K >= MANY_CLUSTERS
-    found = {"k-means": kmeans} | {name: make() for name, make in _certain(landscape, K).items()}
-    if not many:
-        found |= _communities(landscape.graphs, K, points.threads, rng, 1 if quick else SEEDS)
+    runs = {} if many else _community_runs(landscape.graphs, K, rng, 1 if quick else SEEDS)
+    made = _in_parallel(runs | _certain(landscape, K), points.threads)
+    found = {"k-means": kmeans} | {name: labels for name, labels in made.items() if isinstance(name, str)}
+    found |= _best_runs(landscape.graphs, {run: made[run] for run in runs})
     if points.n <= SPECTRAL_POINTS and not quick and not many:
         found["spectral"] = spectral_labels(landscape.graphs[0], K, rng)
     if points.d <= MIXTURE_DIMENSIONS and not quick and not many:
@@ -69,19 +73,36 @@ def _certain(landscape: Landscape, K: int) -> dict[str, Callable[[], Array]]:
     return makers
 
 
-def _communities(
-    graphs: tuple[Graph, ...], K: int, threads: int, rng: np.random.RandomState, seeds: int
-) -> dict[str, Array]:
-    """The best of a few runs on each graph; the runs share the threads, their results do not depend on them."""
+Run = tuple[int, int]
+"""Which graph, and the how manieth run on it."""
+
+
+def _community_runs(
+    graphs: tuple[Graph, ...], K: int, rng: np.random.RandomState, seeds: int
+) -> dict[str | Run, Callable[[], Array]]:
+    """A few runs on each graph, one where there are many points."""
     each = seeds if graphs[0].degrees.size <= MANY_POINTS else 1
-    jobs = [(graph.affinity, int(rng.randint(2**31 - 1))) for graph in graphs for _ in range(each)]
-    with ThreadPoolExecutor(threads) as pool:
-        runs = list(pool.map(lambda job: community_labels(job[0], K, job[1]), jobs))
-    best = {}
+    return {
+        (i, run): partial(community_labels, graph.affinity, K, int(rng.randint(2**31 - 1)))
+        for i, graph in enumerate(graphs)
+        for run in range(each)
+    }
+
+
+def _best_runs(graphs: tuple[Graph, ...], runs: dict[Run, Array]) -> dict[str, Array]:
+    """On each graph the run of highest modularity."""
+    best: dict[str, Array] = {}
     for i, graph in enumerate(graphs):
-        merits = [modularity(graph.affinity, labels) for labels in runs[i * each : (i + 1) * each]]
-        best[f"{COMMUNITIES}{i}"] = runs[i * each + int(np.argmax(merits))]
+        own = [labels for (of, _), labels in runs.items() if of == i]
+        if own:
+            best[f"{COMMUNITIES}{i}"] = max(own, key=partial(modularity, graph.affinity))
     return best
+
+
+def _in_parallel(makers: dict[Any, Callable[[], Array]], threads: int) -> dict[Any, Array]:
+    """All made, as many at once as there are threads; none depends on another."""
+    with ThreadPoolExecutor(threads) as pool:
+        return dict(zip(makers, pool.map(lambda make: make(), makers.values()), strict=True))
 
 
 def sample_rows(n: int, rng: np.random.RandomState) -> Array:
@@ -93,12 +114,15 @@ def _mixture(points: Points, K: int, rng: np.random.RandomState) -> Array:
     """A mixture of Gaussians with full covariances, fitted to a sample where there are many points."""
     from sklearn.mixture import GaussianMixture
 
-    X = points.rows(np.arange(points.n)).astype(np.float64) / (points.spread or 1.0)
-    sample = X[sample_rows(points.n, rng)]
+    def rows(some: Array) -> Array:
+        return np.asarray(points.rows(some).astype(np.float64) / (points.spread or 1.0))
+
+    blocks = np.array_split(np.arange(points.n), -(-points.n // MIXTURE_ROWS))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a loose fit is one candidate among many
         try:
-            labels = GaussianMixture(K, random_state=rng).fit(sample).predict(X)
+            model = GaussianMixture(K, random_state=rng).fit(rows(sample_rows(points.n, rng)))
+            labels = np.concatenate([model.predict(rows(block)) for block in blocks])
         except ValueError:  # fewer distinct points than clusters
             return np.zeros(points.n, dtype=np.int32)
     return np.asarray(labels, dtype=np.int32)
