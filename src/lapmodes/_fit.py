@@ -46,7 +46,8 @@ def walk(estimator: Any, problem: Problem, rng: np.random.RandomState, progress:
     """One start, then one solution for each step of the path."""
     points = problem.points
     init = given_init(estimator, problem)
-    with progress.phase("start", KMEANS_RESTARTS if isinstance(init, str) and init == "k-means" else None) as step:
+    restarts = KMEANS_RESTARTS if isinstance(init, str) and init == "k-means" else None
+    with progress.phase("start", restarts) as step:
         start = make_start(
             points,
             problem.graph,
@@ -59,6 +60,8 @@ def walk(estimator: Any, problem: Problem, rng: np.random.RandomState, progress:
             sparse=problem.sparse,
             step=step,
         )
+        if restarts is None:
+            step(1, f"{estimator.n_clusters} clusters to start from")
     with progress.phase("alternate") as step:
         if isinstance(estimator.lam, str) and (estimator.path is None or isinstance(estimator.path, Integral)):
             yield from surviving_path(estimator, problem, start, step)

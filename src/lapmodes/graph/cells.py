@@ -110,9 +110,9 @@ class CellSearch:
         truth = truth[~own].reshape(checked.size, k)
         lists = Shortlists.empty(n, k + LIST_MARGIN, X.dtype)
         recall = 0.0
-        for cells, rows in self._each_partition():
+        for number, (cells, rows) in enumerate(self._each_partition()):
             pairs = list(_pairs_once(cells.nearest(cells.centers, PROBES)))
-            search(rows, rows, pairs, lists, self._threads, _share(done, len(pairs)))
+            search(rows, rows, pairs, lists, self._threads, _share(done, len(pairs), number))
             if lists.full.all():
                 lists = refined(X, lists, self._threads)
                 recall = _recall(lists.index[checked, :k], truth)
@@ -127,13 +127,13 @@ class CellSearch:
         truth = self._truth(Q[checked], k)
         lists = Shortlists.empty(n, k, Q.dtype)
         recall = 0.0
-        for cells, rows in self._each_partition():
+        for number, (cells, rows) in enumerate(self._each_partition()):
             near = cells.nearest(Q, PROBES)
             home = near[:, 0]
             groups = {cell: np.flatnonzero(home == cell).astype(np.int32) for cell in np.unique(home).tolist()}
             queries = Rows.of(Q, list(groups.values()), self._origin)
             pairs = [(i, j) for i, group in enumerate(groups.values()) for j in np.unique(near[group]).tolist()]
-            search(queries, rows, pairs, lists, self._threads, _share(done, len(pairs)))
+            search(queries, rows, pairs, lists, self._threads, _share(done, len(pairs), number))
             recall = _recall(lists.index[checked], truth)
             if recall >= RECALL and lists.full.all():
                 break
@@ -165,8 +165,9 @@ class CellSearch:
         return lists.index
 
 
-def _share(done: Callable[[float], object], parts: int) -> Callable[[], object]:
-    return lambda: done(1 / parts)
+def _share(done: Callable[[float], object], parts: int, number: int) -> Callable[[], object]:
+    """How many partitions will be needed is not known: each counts half of what is left."""
+    return lambda: done(0.5 ** (number + 1) / parts)
 
 
 def _pairs_once(near: Array) -> list[tuple[int, int]]:

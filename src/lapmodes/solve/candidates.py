@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -41,9 +40,10 @@ def make_candidates(
     """
     many = K >= MANY_CLUSTERS
     runs = {} if many else _community_runs(landscape.graphs, K, rng, 1 if quick else SEEDS)
-    made = _in_parallel(runs | _certain(landscape, K), points.threads)
-    found = {"k-means": kmeans} | {name: labels for name, labels in made.items() if isinstance(name, str)}
-    found |= _best_runs(landscape.graphs, {run: made[run] for run in runs})
+    certain = _certain(landscape, K)
+    made = _in_parallel([*runs.values(), *certain.values()], points.threads)
+    found = {"k-means": kmeans} | dict(zip(certain, made[len(runs) :], strict=True))
+    found |= _best_runs(landscape.graphs, dict(zip(runs, made[: len(runs)], strict=True)))
     if points.n <= SPECTRAL_POINTS and not quick and not many:
         found["spectral"] = spectral_labels(landscape.graphs[0], K, rng)
     if points.d <= MIXTURE_DIMENSIONS and not quick and not many:
@@ -79,7 +79,7 @@ Run = tuple[int, int]
 
 def _community_runs(
     graphs: tuple[Graph, ...], K: int, rng: np.random.RandomState, seeds: int
-) -> dict[str | Run, Callable[[], Array]]:
+) -> dict[Run, Callable[[], Array]]:
     """A few runs on each graph, one where there are many points."""
     each = seeds if graphs[0].degrees.size <= MANY_POINTS else 1
     return {
@@ -99,10 +99,10 @@ def _best_runs(graphs: tuple[Graph, ...], runs: dict[Run, Array]) -> dict[str, A
     return best
 
 
-def _in_parallel(makers: dict[Any, Callable[[], Array]], threads: int) -> dict[Any, Array]:
+def _in_parallel(makers: list[Callable[[], Array]], threads: int) -> list[Array]:
     """All made, as many at once as there are threads; none depends on another."""
     with ThreadPoolExecutor(threads) as pool:
-        return dict(zip(makers, pool.map(lambda make: make(), makers.values()), strict=True))
+        return list(pool.map(lambda make: make(), makers))
 
 
 def sample_rows(n: int, rng: np.random.RandomState) -> Array:
