@@ -106,6 +106,8 @@ def _best_runs(graphs: tuple[Graph, ...], runs: dict[Run, Array]) -> dict[str, A
 
 def _in_parallel(makers: list[Callable[[], Array]], threads: int) -> list[Array]:
     """All made, as many at once as there are threads; none depends on another."""
+    if threads == 1:  # in this thread: what one frees the next uses again
+        return [make() for make in makers]
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(lambda make: make(), makers))
 
