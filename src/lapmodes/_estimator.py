@@ -123,8 +123,8 @@ class LaplacianKModes(
     sparse_assignments : bool or 'auto', default='auto'
         Keep `assignments_` (and what :meth:`predict_proba` returns) as a CSR matrix, and never hold anything of
         n_samples times n_clusters in memory. The result is the same, within `gap_`. 'auto' is True from 256 clusters
-        on, unless partial labels are given, which need an array. From 256 clusters on a consensus has fewer
-        candidates: prominent modes, linkages and K-means.
+        on, unless partial labels or a balance are given, which need an array. From 256 clusters a consensus has fewer
+        candidates: no spectral clustering and no mixture.
     n_jobs : int or None, default=None
         Number of threads. None: as many as OpenMP uses. The result does not depend on it.
     random_state : int, RandomState or None, default=None

@@ -188,21 +188,23 @@ inline std::int32_t leiden(const Level& finest, Labels& labels, double resolutio
     std::mt19937_64 random(seed);
     for (int round = 0; round < rounds; ++round) {
         renumber(labels);
-        Level level = finest;
+        const Level* level = &finest;
+        Level merged;
         Labels place(labels.size()), at = labels;
         std::iota(place.begin(), place.end(), 0);
         bool changed = false;
         for (;;) {
-            changed |= move_nodes(level, at, price, random);
+            changed |= move_nodes(*level, at, price, random);
             renumber(at);  // there are at most as many communities as parts: the numbers fit the next level
-            Labels parts = refine(level, at, price, random);
+            Labels parts = refine(*level, at, price, random);
             const std::int32_t count = renumber(parts);
             for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = at[place[i]];
-            if (count == level.n()) break;
+            if (count == level->n()) break;
             Labels coarse(static_cast<std::size_t>(count));
             for (std::size_t v = 0; v < parts.size(); ++v) coarse[parts[v]] = at[v];
             for (auto& node : place) node = parts[node];
-            level = merge_parts(level, parts, count);
+            merged = merge_parts(*level, parts, count);
+            level = &merged;
             at = std::move(coarse);
         }
         if (!changed) break;

@@ -29,6 +29,31 @@ void check_nodes(const Nodes& nodes, Index n) {
         require(nodes.data()[i] >= 0 && nodes.data()[i] < n, "edges must join points from 0 to n - 1");
 }
 
+template <class T>
+void bind_leiden(nb::module_& m) {
+    m.def("leiden", [](const In<Index>& indptr, const In<std::int32_t>& indices, const In<T>& weights,
+                       double resolution, int rounds, std::uint64_t seed, const Out<std::int32_t>& labels) {
+        const auto n = static_cast<Index>(labels.size());
+        require(static_cast<Index>(indptr.size()) == n + 1 && indices.size() == weights.size() &&
+                    static_cast<Index>(indices.size()) == indptr.data()[n],
+                "indptr, indices and weights must be those of an (n, n) matrix");
+        check_nodes(indices, n);
+        check_nodes(labels, n);
+        nb::gil_scoped_release release;
+        lapmodes::Level level{{indptr.data(), indptr.data() + n + 1},
+                              {indices.data(), indices.data() + indices.size()},
+                              {weights.data(), weights.data() + weights.size()},
+                              std::vector<double>(static_cast<std::size_t>(n), 0.0)};
+        for (Index v = 0; v < n; ++v)
+            for (Index e = level.indptr[v]; e < level.indptr[v + 1]; ++e) level.degree[v] += level.weights[e];
+        lapmodes::Labels own(labels.data(), labels.data() + n);
+        const std::int32_t count = lapmodes::leiden(level, own, resolution, rounds, seed);
+        for (Index v = 0; v < n; ++v) labels.data()[v] = own[v];
+        return count;
+    }, "indptr"_a.noconvert(), "indices"_a.noconvert(), "weights"_a.noconvert(), "resolution"_a, "rounds"_a,
+       "seed"_a, "labels"_a.noconvert());
+}
+
 }  // namespace
 
 void bind_starts(nb::module_& m) {
@@ -77,25 +102,6 @@ void bind_starts(nb::module_& m) {
         lapmodes::even_linkage(from.data(), to.data(), n, K, most_uneven, labels.data());
     }, "from_"_a.noconvert(), "to"_a.noconvert(), "K"_a, "most_uneven"_a, "labels"_a.noconvert());
 
-    m.def("leiden", [](const In<Index>& indptr, const In<std::int32_t>& indices, const In<double>& weights,
-                       double resolution, int rounds, std::uint64_t seed, const Out<std::int32_t>& labels) {
-        const auto n = static_cast<Index>(labels.size());
-        require(static_cast<Index>(indptr.size()) == n + 1 && indices.size() == weights.size() &&
-                    static_cast<Index>(indices.size()) == indptr.data()[n],
-                "indptr, indices and weights must be those of an (n, n) matrix");
-        check_nodes(indices, n);
-        check_nodes(labels, n);
-        nb::gil_scoped_release release;
-        lapmodes::Level level{{indptr.data(), indptr.data() + n + 1},
-                              {indices.data(), indices.data() + indices.size()},
-                              {weights.data(), weights.data() + weights.size()},
-                              std::vector<double>(static_cast<std::size_t>(n), 0.0)};
-        for (Index v = 0; v < n; ++v)
-            for (Index e = level.indptr[v]; e < level.indptr[v + 1]; ++e) level.degree[v] += level.weights[e];
-        lapmodes::Labels own(labels.data(), labels.data() + n);
-        const std::int32_t count = lapmodes::leiden(level, own, resolution, rounds, seed);
-        for (Index v = 0; v < n; ++v) labels.data()[v] = own[v];
-        return count;
-    }, "indptr"_a.noconvert(), "indices"_a.noconvert(), "weights"_a.noconvert(), "resolution"_a, "rounds"_a,
-       "seed"_a, "labels"_a.noconvert());
+    bind_leiden<float>(m);
+    bind_leiden<double>(m);
 }

@@ -19,6 +19,8 @@ from .spectral import spectral_labels
 DENSITY_SHARES = (0.5, 0.7, 1.0, 1.4)
 """Neighbours of the density estimates, as shares of n_neighbors."""
 UNEVENNESS = (0.3, 0.5)
+MANY_SHARES, MANY_UNEVENNESS = (0.7, 1.0), (0.3,)
+"""The same for many clusters: fewer of a kind, where other kinds are missing."""
 COMMUNITIES = "communities, graph "
 SEEDS = 3
 """Runs of the Leiden method on each graph, of which the one of highest modularity counts; one above `MANY_POINTS`."""
@@ -36,12 +38,13 @@ def make_candidates(
 ) -> dict[str, Array]:
     """Partitions into exactly K clusters, by name; those that fail to find K are left out.
 
-    From `MANY_CLUSTERS` on communities, eigenvectors and mixtures cost too much.
+    From `MANY_CLUSTERS` on eigenvectors and mixtures cost too much, and the kinds that are left have fewer candidates.
     """
     many = K >= MANY_CLUSTERS
-    runs = {} if many else _community_runs(landscape.graphs, K, rng, 1 if quick else SEEDS)
+    runs = _community_runs(landscape.graphs, K, rng, 1 if quick or many else SEEDS)
     certain = _certain(landscape, K)
-    made = _in_parallel([*runs.values(), *certain.values()], points.threads)
+    threads = 1 if many else points.threads  # one after the other where memory is to be saved
+    made = _in_parallel([*runs.values(), *certain.values()], threads)
     found = {"k-means": kmeans} | dict(zip(certain, made[len(runs) :], strict=True))
     found |= _best_runs(landscape.graphs, dict(zip(runs, made[: len(runs)], strict=True)))
     if points.n <= SPECTRAL_POINTS and not quick and not many:
@@ -64,11 +67,13 @@ def _certain(landscape: Landscape, K: int) -> dict[str, Callable[[], Array]]:
         return {}
     makers: dict[str, Callable[[], Array]] = {}
     there = landscape.neighbors.distances.shape[1]
-    widths = (min(max(1, round(share * landscape.n_neighbors)), there) for share in DENSITY_SHARES)
+    many = K >= MANY_CLUSTERS
+    shares = MANY_SHARES if many else DENSITY_SHARES
+    widths = (min(max(1, round(share * landscape.n_neighbors)), there) for share in shares)
     for width in dict.fromkeys(widths):
         makers[f"modes, {width} neighbours"] = partial(prominent_labels, landscape, K, width)
     for tree, kind in zip(landscape.trees, ("distance", "reachability"), strict=True):
-        for gini in UNEVENNESS:
+        for gini in MANY_UNEVENNESS if many else UNEVENNESS:
             makers[f"linkage, {kind}, Gini {gini}"] = partial(even_labels, tree, K, gini)
     return makers
 
@@ -95,12 +100,14 @@ def _best_runs(graphs: tuple[Graph, ...], runs: dict[Run, Array]) -> dict[str, A
     for i, graph in enumerate(graphs):
         own = [labels for (of, _), labels in runs.items() if of == i]
         if own:
-            best[f"{COMMUNITIES}{i}"] = max(own, key=partial(modularity, graph.affinity))
+            best[f"{COMMUNITIES}{i}"] = own[0] if len(own) == 1 else max(own, key=partial(modularity, graph.affinity))
     return best
 
 
 def _in_parallel(makers: list[Callable[[], Array]], threads: int) -> list[Array]:
     """All made, as many at once as there are threads; none depends on another."""
+    if threads == 1:  # in this thread: what one frees the next uses again
+        return [make() for make in makers]
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(lambda make: make(), makers))
 

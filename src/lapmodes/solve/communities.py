@@ -16,7 +16,7 @@ SEARCHES = 20
 
 def community_labels(W: Any, K: int, seed: int) -> Array:
     """K communities of high modularity; where no resolution gives K, the next larger number is merged."""
-    arrays = (W.indptr.astype(np.int64), W.indices.astype(np.int32), W.data.astype(np.float64))
+    arrays = W.indptr.astype(np.int64, copy=False), W.indices.astype(np.int32, copy=False), W.data
 
     def at(resolution: float) -> tuple[int, Array]:
         labels = np.arange(W.shape[0], dtype=np.int32)
