@@ -30,6 +30,9 @@ from .solve.objective import even_masses
 from .solve.points import Points, as_points
 
 NO_HINTS = Hints()
+SCALE_POINTS = 20_000
+SCALE_SAMPLE = 500
+"""Above so many points, the scale of a given graph's points is estimated on so many of them."""
 MANY_POINTS = 200_000
 """Above this the survey for the start would cost more than the neighbours."""
 AUTO_SMOOTHNESS = 10.0
@@ -255,7 +258,10 @@ def search_reach(n_neighbors: int, kind: Any, bandwidth: Any) -> int:
 
 
 def _neighbors(estimator: Any, X: Any, kind: Any, threads: int, progress: Progress) -> tuple[Any, Any]:
-    """The index over X and the neighbours of its rows; None for both where nothing needs them."""
+    """The index over X and the neighbours of its rows; None for both where nothing needs them.
+
+    With a given graph and many points only the mean scale needs them: those of some rows do.
+    """
     reach = search_reach(estimator.n_neighbors, kind, estimator.bandwidth)
     consensus = kind != "precomputed" and chosen_init(estimator, kind) == "consensus"
     if consensus:
@@ -263,6 +269,9 @@ def _neighbors(estimator: Any, X: Any, kind: Any, threads: int, progress: Progre
     reach = min(reach, X.shape[0] - 1)
     if reach == 0:
         return None, None
+    if kind == "precomputed" and estimator.bandwidth == "auto" and X.shape[0] > SCALE_POINTS:
+        index, some = NeighborIndex(X, threads), np.linspace(0, X.shape[0] - 1, SCALE_SAMPLE).astype(np.intp)
+        return index, index.query(X[some], reach + 1).without_first()
     with progress.phase("neighbours", X.shape[0]) as step:
         index = NeighborIndex(X, threads)
         if consensus:

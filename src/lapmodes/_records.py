@@ -44,6 +44,10 @@ class Neighbors:
     recall: float = 1.0
     """Share of true neighbours found in a random sample; 1 where the search is exact."""
 
+    def without_first(self) -> Neighbors:
+        """Without the nearest of each row: for rows that found themselves."""
+        return Neighbors(self.indices[:, 1:], self.distances[:, 1:], self.recall)
+
     def first(self, k: int) -> Neighbors:
         """The k nearest only."""
         return Neighbors(self.indices[:, :k], self.distances[:, :k], self.recall)

@@ -112,9 +112,9 @@ def _in_parallel(makers: list[Callable[[], Array]], threads: int) -> list[Array]
         return list(pool.map(lambda make: make(), makers))
 
 
-def sample_rows(n: int, rng: np.random.RandomState) -> Array:
-    """All rows, or a sample of `MANY_POINTS` where there are more."""
-    return np.arange(n) if n <= MANY_POINTS else np.sort(rng.choice(n, MANY_POINTS, replace=False))
+def sample_rows(n: int, rng: np.random.RandomState, size: int = MANY_POINTS) -> Array:
+    """All rows, or a sample where there are more than `MANY_POINTS`."""
+    return np.arange(n) if n <= MANY_POINTS else np.sort(rng.choice(n, min(size, n), replace=False))
 
 
 def _mixture(points: Points, K: int, rng: np.random.RandomState) -> Array:

@@ -18,6 +18,8 @@ from .spectral import spectral_labels
 
 KMEANS_RESTARTS = 10
 KMEANS_CANDIDATE_RESTARTS = 4
+KMEANS_ROWS, KMEANS_ROWS_A_CLUSTER = 5_000, 50
+"""Where there are many points, K-means as a candidate is run on this many at least."""
 KMEANS_SETTINGS = Settings(tol=1e-3, max_iter=300, hard=False)
 
 
@@ -114,7 +116,7 @@ def reach_consensus(
     """The partition that candidates of unlike kinds agree on; `quick` leaves the costly ones out."""
     from .candidates import make_candidates, sample_rows  # not needed at import
 
-    rows = sample_rows(points.n, rng)
+    rows = sample_rows(points.n, rng, max(KMEANS_ROWS, KMEANS_ROWS_A_CLUSTER * K))
     some = points if rows.size == points.n else as_points(points.X[rows], points.threads)
     weight = None if sample_weight is None else sample_weight[rows]
     restarts = KMEANS_CANDIDATE_RESTARTS if K < MANY_CLUSTERS else 1
