@@ -11,7 +11,7 @@ from typing import Any
 
 import typer
 
-SKIPPED = ("config", "quiet", "overwrite", "show")
+SKIPPED = ("config", "quiet", "overwrite", "help_more")
 """Options that say how to talk, not what to compute."""
 
 

@@ -9,6 +9,7 @@ import typer
 from ..files.atomic import check_folder_target, whole_folder
 from ..files.columns import check_known
 from ..files.formats import is_picture
+from ..files.pipes import named
 from .config import names
 from .outputs import sizes, write_all
 from .progress import bars
@@ -27,7 +28,7 @@ def fit_command(
         cut = Cut(wish.data, number_of_clusters(wish.clusters), seed=wish.seed, jobs=wish.jobs)
         segment_command(cut, output, overwrite=overwrite, quiet=quiet)
         return
-    target = output or Path(f"{wish.data.absolute().stem}.lapmodes")
+    target = output or default_folder(wish.data)
     check_folder_target(target, overwrite=overwrite)
 
     def tell(line: str) -> None:
@@ -40,9 +41,14 @@ def fit_command(
         if outcome.table.columns is not None:
             check_known(kept, outcome.table.columns.column_names)
         with shown.phase("Writing"), whole_folder(target) as folder:
-            write_all(folder, outcome, report=report, keep=kept)
+            write_all(folder, outcome, target, report=report, keep=kept)
     for line in closing_lines(outcome, target, report=report):
         tell(line)
+
+
+def default_folder(data: Path) -> Path:
+    """Where a result goes if nobody says: beside where the command runs, named after the data."""
+    return Path(f"{named(data).absolute().stem}.lapmodes")
 
 
 def closing_lines(outcome: Outcome, target: Path, *, report: bool) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 from .. import __version__
 from ..files import PreparedModel
 from ..files.formats import TABLES
+from ..files.pipes import PIPE, named
 from ..files.results import sink, write_columns
 from ..report.story import Story
 from .config import as_toml, assignments
@@ -29,8 +31,8 @@ GIVEN = {
 """Parameters of the estimator and the options that set them."""
 
 
-def write_all(folder: Path, outcome: Outcome, *, report: bool, keep: list[str]) -> None:
-    """Everything about a fit."""
+def write_all(folder: Path, outcome: Outcome, target: Path, *, report: bool, keep: list[str]) -> None:
+    """Everything about a fit, into a folder that will take the place of the target."""
     suffix = output_suffix(outcome.wish.data)
     write_assignments(folder / f"assignments{suffix}", outcome, keep)
     if suffix in ARRAYS:
@@ -39,23 +41,22 @@ def write_all(folder: Path, outcome: Outcome, *, report: bool, keep: list[str]) 
     write_columns(folder / f"modes{table}", modes_columns(outcome))
     write_columns(folder / f"exemplars{table}", exemplar_columns(outcome))
     PreparedModel(outcome.model, outcome.recipe).save(folder / "model.npz")
-    parameters = as_toml("fit", asdict(outcome.wish) | {"data": str(outcome.wish.data.absolute())})
+    parameters = as_toml("fit", asdict(outcome.wish) | {"data": lasting(outcome.wish.data)})
     (folder / "parameters.toml").write_text(parameters, encoding="utf-8")
     (folder / "summary.json").write_text(json.dumps(summary(outcome), indent=2) + "\n", encoding="utf-8")
     if report:
         from ..report import write_page
 
-        write_page(folder / "report.html", story(outcome))
+        write_page(folder / "report.html", story(outcome, target))
 
 
-def story(outcome: Outcome) -> Story:
+def story(outcome: Outcome, target: Path) -> Story:
     """The outcome as the report tells it."""
     wish, recipe, table = outcome.wish, outcome.recipe, outcome.table
     graph = table.graph if wish.graph else None
     given = {name for name in GIVEN if getattr(wish, GIVEN[name]) not in (None, "auto", "euclidean")}
-    result = f"{wish.data.absolute().stem}.lapmodes"
     return Story(
-        title=f"{outcome.model.n_clusters} clusters in {wish.data.name}",
+        title=f"{outcome.model.n_clusters} clusters in {named(wish.data).name}",
         model=outcome.model,
         points=outcome.points,
         rows=outcome.raw,
@@ -71,10 +72,21 @@ def story(outcome: Outcome) -> Story:
         selection=outcome.selection,
         agreement={} if outcome.truth is None else agreement(outcome.truth, outcome.model.labels_),
         commands=(
-            ("Put new rows into these clusters", f"lapmodes predict {result} NEW{wish.data.suffix}"),
-            ("Do exactly this again", f"lapmodes fit --config {result}/parameters.toml -o AGAIN"),
+            (
+                "Put new rows into these clusters",
+                shlex.join(["lapmodes", "predict", str(target), f"NEW{output_suffix(wish.data)}"]),
+            ),
+            (
+                "Do exactly this again",
+                shlex.join(["lapmodes", "fit", "--config", str(target / "parameters.toml"), "-o", "AGAIN"]),
+            ),
         ),
     )
+
+
+def lasting(data: Path) -> str:
+    """A path that is right from every folder; a pipe stays one."""
+    return str(data if data == PIPE else data.absolute())
 
 
 def described(columns: Any, row: int) -> list[tuple[str, Any]]:
@@ -140,7 +152,7 @@ def summary(outcome: Outcome) -> dict[str, Any]:
     solution = model.path_[-1].solution
     facts: dict[str, Any] = {
         "lapmodes": __version__,
-        "file": outcome.wish.data.name,
+        "file": named(outcome.wish.data).name,
         "rows": outcome.table.n_rows,
         "features": len(outcome.recipe.features),
         "n_clusters": int(model.n_clusters),

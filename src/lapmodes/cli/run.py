@@ -15,6 +15,7 @@ from .. import LaplacianKModes
 from .._records import Array
 from ..files import FileError, Reading, Recipe, Table, learn, read
 from ..files.columns import check_known
+from ..files.pipes import spooled
 from ..files.problems import existing_file
 from ..report.story import Selection
 from .choose import choose_n_clusters
@@ -70,8 +71,8 @@ class Outcome:
 def run(wish: Wish, bars: Bars, tell: Callable[[str], None], path: int | None = None) -> Outcome:
     """Read, prepare, choose, fit; along a path of so many steps if asked."""
     clock = _Clock()
-    with bars.phase("Reading"):
-        table = read(wish.data, reading(wish.delimiter, wish.encoding, wish.array, wish.image))
+    with bars.phase("Reading"), spooled(wish.data) as file:
+        table = read(file, reading(wish.delimiter, wish.encoding, wish.array, wish.image))
     truth = true_labels(table, wish.truth)
     recipe, raw, points = learn(
         table,
