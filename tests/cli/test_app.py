@@ -47,19 +47,24 @@ def test_commands_are_all_there():
     assert {"fit", "predict", "path", "segment", "demo", "info", "reproduce"} <= set(COMMANDS)
 
 
+SHELLS = {
+    "bash": lambda typed: {"COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1)},
+    "zsh": lambda typed: {"_TYPER_COMPLETE_ARGS": typed},
+    "fish": lambda typed: {"_TYPER_COMPLETE_ARGS": typed, "_TYPER_COMPLETE_FISH_ACTION": "get-args"},
+}
+
+
+@pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize(
     ("typed", "expected"),
-    [("lapmodes pre", "predict"), ("lapmodes fit --ban", "--bandwidth"), ("lapmodes se", "segment")],
+    [("lapmodes pre", "predict"), ("lapmodes fit --ban", "--bandwidth"), ("lapmodes fit --impute med", "median")],
 )
-def test_shell_completion(typed, expected):
-    environment = os.environ | {
-        "_LAPMODES_COMPLETE": "complete_bash",
-        "COMP_WORDS": typed,
-        "COMP_CWORD": str(len(typed.split()) - 1),
-    }
+def test_shell_completion(shell, typed, expected):
+    """What the scripts of --install-completion ask for when the tab key is pressed."""
+    environment = os.environ | {"_LAPMODES_COMPLETE": f"complete_{shell}"} | SHELLS[shell](typed)
     code = "import sys; sys.argv = ['lapmodes']; from lapmodes.cli.main import main; main()"
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
-    assert expected in done.stdout.split()
+    assert expected in re.findall(r"[\w-]+", done.stdout), done.stdout
 
 
 def test_missing_typer_is_one_sentence(monkeypatch, capsys):
