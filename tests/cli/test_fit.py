@@ -89,7 +89,7 @@ def test_missing_values_are_filled_as_asked(here, lapmodes, blobs_csv):
     lines = blobs_csv.read_text().splitlines()
     lines[5] = "5,,12.5,a,7"
     (here / "gaps.csv").write_text("\n".join(lines))
-    assert re.search(r"1 rows: row 5 \(length\)", lapmodes("fit", "gaps.csv", "-k", 2).stderr)
+    assert re.search(r"1 row: row 5 \(length\)", lapmodes("fit", "gaps.csv", "-k", 2).stderr)
     result = lapmodes("fit", "gaps.csv", "-k", 2, "--impute", "median", "--no-report")
     assert result.exit_code == 0 and "Filled missing values with the median" in result.stderr
     prepared = PreparedModel.load(here / "gaps.lapmodes" / "model.npz")

@@ -56,7 +56,7 @@ def fit(
         int | None, typer.Option(min=1, metavar="N", help="In the graph. [default: 10]", rich_help_panel=MODEL)
     ] = None,
     graph: Annotated[bool, typer.Option(help="Use an .h5ad's graph.", rich_help_panel=MODEL)] = True,
-    seed: Annotated[int, typer.Option(metavar="N", help="Of the random start.", rich_help_panel=MODEL)] = 0,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Of the random start.", rich_help_panel=MODEL)] = 0,
     set: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="Other parameters. [default: none]", rich_help_panel=MODEL),
@@ -103,7 +103,7 @@ def fit(
     from .run import Wish
 
     wish = Wish(
-        data, clusters, columns, drop, truth, impute, scale, lam, bandwidth, affinity, neighbors, metric, seed, jobs,
-        set or [], delimiter, encoding, array, names, image, graph,
+        data, clusters, columns, drop, keep, truth, impute, scale, lam, bandwidth, affinity, neighbors, metric, seed,
+        jobs, set or [], delimiter, encoding, array, names, image, graph,
     )  # fmt: skip
-    fit_command(wish, output, keep, report=report, overwrite=overwrite, quiet=quiet)
+    fit_command(wish, output, report=report, overwrite=overwrite, quiet=quiet)

@@ -7,18 +7,14 @@ from pathlib import Path
 import typer
 
 from ..files.atomic import check_folder_target, whole_folder
-from ..files.columns import check_known
 from ..files.formats import is_picture
 from ..files.pipes import named
-from .config import names
 from .outputs import sizes, write_all
 from .progress import bars
 from .run import Outcome, Wish, number_of_clusters, run
 
 
-def fit_command(
-    wish: Wish, output: Path | None, keep: str | None, *, report: bool, overwrite: bool, quiet: bool
-) -> None:
+def fit_command(wish: Wish, output: Path | None, *, report: bool, overwrite: bool, quiet: bool) -> None:
     """Fit and write everything, or nothing."""
     if is_picture(wish.data):
         from .segment_command import Cut, segment_command
@@ -37,11 +33,8 @@ def fit_command(
 
     with bars(quiet=quiet) as shown:
         outcome = run(wish, shown, tell)
-        kept = names(keep) or []
-        if outcome.table.columns is not None:
-            check_known(kept, outcome.table.columns.column_names)
         with shown.phase("Writing"), whole_folder(target) as folder:
-            write_all(folder, outcome, target, report=report, keep=kept)
+            write_all(folder, outcome, target, report=report)
     for line in closing_lines(outcome, target, report=report):
         tell(line)
 

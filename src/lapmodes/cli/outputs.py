@@ -16,7 +16,7 @@ from ..files.formats import TABLES
 from ..files.pipes import PIPE, named
 from ..files.results import sink, write_columns
 from ..report.story import Story
-from .config import as_toml, assignments
+from .config import as_toml, assignments, names
 from .run import Outcome, prepared_lines
 
 ARRAYS = (".npy", ".npz", ".mtx", ".h5ad")
@@ -31,10 +31,10 @@ GIVEN = {
 """Parameters of the estimator and the options that set them."""
 
 
-def write_all(folder: Path, outcome: Outcome, target: Path, *, report: bool, keep: list[str]) -> None:
+def write_all(folder: Path, outcome: Outcome, target: Path, *, report: bool) -> None:
     """Everything about a fit, into a folder that will take the place of the target."""
     suffix = output_suffix(outcome.wish.data)
-    write_assignments(folder / f"assignments{suffix}", outcome, keep)
+    write_assignments(folder / f"assignments{suffix}", outcome)
     if suffix in ARRAYS:
         np.save(folder / "labels.npy", outcome.model.labels_, allow_pickle=False)
     table = suffix if suffix in TABLES else ".csv"
@@ -101,9 +101,9 @@ def output_suffix(data: Path) -> str:
     return suffix if suffix in (*TABLES, *ARRAYS) and not data.is_dir() else ".csv"
 
 
-def write_assignments(target: Path, outcome: Outcome, keep: list[str]) -> None:
+def write_assignments(target: Path, outcome: Outcome) -> None:
     """Clusters and soft assignments in the format of the input."""
-    model, kept = outcome.model, kept_columns(outcome.table, keep)
+    model, kept = outcome.model, kept_columns(outcome.table, names(outcome.wish.keep) or [])
     with sink(target, model.n_clusters, row_names=outcome.table.row_names) as out:
         out.write(model.labels_, model.assignments_, kept)
 

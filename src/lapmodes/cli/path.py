@@ -25,7 +25,7 @@ def path(
     columns: Annotated[str | None, typer.Option(metavar="A,B", help="Columns to use. [default: all numbers]")] = None,
     drop: Annotated[str | None, typer.Option(metavar="A,B", help="Columns to leave out. [default: none]")] = None,
     scale: Annotated[str, typer.Option(metavar="RULE", help="none standard robust minmax unit.")] = "auto",
-    seed: Annotated[int, typer.Option(metavar="N", help="Of the random start.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Of the random start.")] = 0,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace earlier output.")] = False,
     config: Annotated[
         Path | None,

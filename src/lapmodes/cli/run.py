@@ -13,10 +13,12 @@ import numpy as np
 
 from .. import LaplacianKModes
 from .._records import Array
+from .._validation import check_parameters
 from ..files import FileError, Reading, Recipe, Table, learn, read
 from ..files.columns import check_known
 from ..files.pipes import spooled
-from ..files.problems import existing_file
+from ..files.problems import counted, existing_file
+from ..files.recipe import check_directions
 from ..report.story import Selection
 from .choose import choose_n_clusters
 from .config import assignments, names, number_or_word, pair
@@ -31,6 +33,7 @@ class Wish:
     clusters: str
     columns: str | None = None
     drop: str | None = None
+    keep: str | None = None
     truth: str | None = None
     impute: str | None = None
     scale: str = "auto"
@@ -71,9 +74,15 @@ class Outcome:
 def run(wish: Wish, bars: Bars, tell: Callable[[str], None], path: int | None = None) -> Outcome:
     """Read, prepare, choose, fit; along a path of so many steps if asked."""
     clock = _Clock()
+    model = estimator(wish, bars)
+    if path is not None:
+        model.set_params(path=path)
+    check_parameters(model)
     with bars.phase("Reading"), spooled(wish.data) as file:
         table = read(file, reading(wish.delimiter, wish.encoding, wish.array, wish.image))
     truth = true_labels(table, wish.truth)
+    if table.columns is not None:
+        check_known(names(wish.keep) or [], table.columns.column_names)
     recipe, raw, points = learn(
         table,
         columns=names(wish.columns),
@@ -83,13 +92,11 @@ def run(wish: Wish, bars: Bars, tell: Callable[[str], None], path: int | None = 
         image_shape=None if wish.data.is_dir() else pair(wish.image, "--image"),
         names=column_names(wish.names),
     )
+    check_request(wish, model.n_clusters, points)
     clock.stop("read")
     graph = table.graph if wish.graph and table.graph is not None else None
     for line in prepared_lines(table, recipe, graph):
         tell(line)
-    model = estimator(wish, bars)
-    if path is not None:
-        model.set_params(path=path)
     selection = None
     if wish.clusters == "auto":
         with bars.phase("Choosing k"):
@@ -104,6 +111,14 @@ def run(wish: Wish, bars: Bars, tell: Callable[[str], None], path: int | None = 
     notes = tuple(dict.fromkeys(" ".join(str(each.message).split()) for each in caught))
     model.set_params(callback=None)
     return Outcome(wish, table, recipe, raw, points, model, selection, truth, notes, clock.seconds)
+
+
+def check_request(wish: Wish, n_clusters: int, points: Any) -> None:
+    """What the options ask for must be possible with these rows."""
+    if n_clusters > points.shape[0]:
+        raise FileError(f"{counted(points.shape[0], 'row')} cannot make {n_clusters:,} clusters. Ask for fewer: -k.")
+    if wish.metric == "cosine":
+        check_directions(points)
 
 
 def reading(delimiter: str | None, encoding: str, array: str | None, image: str | None) -> Reading:
@@ -161,7 +176,7 @@ def column_names(file: Path | None) -> list[str] | None:
 
 def prepared_lines(table: Table, recipe: Recipe, graph: Any) -> list[str]:
     """What was read and how it was prepared, for the terminal and the report."""
-    lines = [f"Read {table.n_rows:,} rows; using {len(recipe.features):,} columns."]
+    lines = [f"Read {counted(table.n_rows, 'row')}; using {counted(len(recipe.features), 'column')}."]
     if table.note:
         lines.append(f"{table.note}.")
     lines += [f"Left out column {name!r}: {reason}." for name, reason in recipe.dropped[:20]]

@@ -24,7 +24,7 @@ def segment(
     bandwidth: Annotated[float, typer.Option(metavar="NUMBER", help="Kernel width; black to white is 1.")] = 0.15,
     spatial: Annotated[float, typer.Option(metavar="NUMBER", min=0, help="Weight of the longer side.")] = 0.15,
     color: Annotated[Color, typer.Option(help="Colour space.")] = "lab",
-    seed: Annotated[int, typer.Option(metavar="N", help="Of the random start.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Of the random start.")] = 0,
     jobs: Annotated[int | None, typer.Option(metavar="N", help="Threads. [default: all cores]")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier result.")] = False,
     config: Annotated[
