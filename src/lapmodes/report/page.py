@@ -12,7 +12,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from .. import __version__
-from .._diagnostics import log_density, uncertainty
+from .._diagnostics import log_density, training_outlier_score, uncertainty
 from .._persistence import atomic_write
 from .._records import Array
 from .._rows import largest_values
@@ -26,7 +26,7 @@ from .words import badge, number, percent, table
 
 NEEDS_PLOTLY = "The report needs plotly, which is not installed: pip install 'lapmodes[cli]'"
 LISTED = 12
-"""Rows in the lists of uncertain and of remote ones."""
+"""Rows in the lists of uncertain ones and of outliers."""
 SURE = 0.9
 # Nothing may be fetched from anywhere. WebGL charts compile their drawing code, hence 'unsafe-eval'.
 POLICY = (
@@ -56,7 +56,7 @@ def page(story: Story) -> str:
             "clusters", "The clusters", size_bars(story, sizes) + introduction(story) + cluster_cards(story, sizes)
         ),
         section("uncertain", "Rows between clusters", uncertain_rows(story, entropy)),
-        section("remote", "Rows that lie alone", remote_rows(story, density)),
+        section("outliers", "Outliers", outliers(story, density)),
         section("proof", "Can the result be trusted?", proof(story)),
         section("how", "How it was done", preparation(story) + parameter_table(story)),
         section("next", "Where to go from here", following(story)),
@@ -176,19 +176,27 @@ def uncertain_rows(story: Story, entropy: Array) -> str:
     )
 
 
-def remote_rows(story: Story, density: Array) -> str:
-    """The rows with the fewest others near them."""
-    rows = np.argsort(density, kind="stable")[:LISTED]
+def outliers(story: Story, density: Array) -> str:
+    """The rows that fit their cluster least: the most remote of it, or torn between several."""
+    score = training_outlier_score(story.model, story.points, density)
+    rows = np.lexsort((density, -score))[:LISTED]
     colors = hex_colors(story.n_clusters)
     labels = story.model.labels_
     lines = [
-        [escape(row_name(story, int(row))), badge(int(labels[row]), colors[labels[row]]), row_values(story, int(row))]
+        [
+            escape(row_name(story, int(row))),
+            badge(int(labels[row]), colors[labels[row]]),
+            f"{score[row]:.3f}",
+            row_values(story, int(row)),
+        ]
         for row in rows
     ]
     return (
-        "<p>These rows have the fewest others near them. They may be mistakes in the data, or rare and interesting. "
-        "They do not pull on the modes, which sit where rows are dense.</p>"
-        + table("The most remote rows", ["row", "cluster", "values"], lines, numeric=False)
+        "<p>These rows fit no cluster well. They may be mistakes in the data, or rare and interesting. They hardly "
+        "pull on the modes, which sit where rows are dense. The score is 0 at the heart of a cluster; at 0.9, nine "
+        "tenths of its cluster lie where it is denser, or the row is torn between clusters. Every cluster has a most "
+        "remote row, so a score near 1 alone is no proof of a mistake.</p>"
+        + table("The likeliest outliers", ["row", "cluster", "score", "values"], lines, numeric=False)
     )
 
 
@@ -279,7 +287,7 @@ TEMPLATE = """<!doctype html>
 <title>{title}</title><link rel="icon" href="data:,"><style>{style}</style></head>
 <body><a class="skip" href="#main">Skip to the report</a>
 <div class="top"><nav aria-label="Sections"><a href="#map">Map</a> <a href="#clusters">Clusters</a>
-<a href="#uncertain">Between</a> <a href="#remote">Alone</a> <a href="#proof">Trust</a> <a href="#how">How</a>
+<a href="#uncertain">Between</a> <a href="#outliers">Outliers</a> <a href="#proof">Trust</a> <a href="#how">How</a>
 <a href="#next">Next</a></nav><button type="button" id="theme" aria-pressed="false">Dark</button></div>
 <main id="main">{body}</main>
 <footer><p>Made by lapmodes {version}. This page is complete in itself and sends nothing anywhere.</p></footer>
