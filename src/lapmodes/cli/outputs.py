@@ -71,17 +71,22 @@ def story(outcome: Outcome, target: Path) -> Story:
         given=(*given, *assignments(wish.set)),
         selection=outcome.selection,
         agreement={} if outcome.truth is None else agreement(outcome.truth, outcome.model.labels_),
-        commands=(
-            (
-                "Put new rows into these clusters",
-                shlex.join(["lapmodes", "predict", str(target), f"NEW{output_suffix(wish.data)}"]),
-            ),
-            (
-                "Do exactly this again",
-                shlex.join(["lapmodes", "fit", "--config", str(target / "parameters.toml"), "-o", "AGAIN"]),
-            ),
-        ),
+        commands=following(outcome, target),
     )
+
+
+def following(outcome: Outcome, target: Path) -> tuple[tuple[str, str], ...]:
+    """What a person may want to do next, and how."""
+    wish = outcome.wish
+    again = ["lapmodes", "fit", "--config", str(target / "parameters.toml"), "-o", "AGAIN"]
+    new = ["lapmodes", "predict", str(target), f"NEW{output_suffix(wish.data)}"]
+    first = ("Put new rows into these clusters", shlex.join(new))
+    if outcome.model._trained.needs_cross_graph:
+        first = (
+            "New rows have no place in the file's graph; for clusters that take them",
+            shlex.join([*again, "--no-graph"]),
+        )
+    return (first, ("Do exactly this again", shlex.join(again)))
 
 
 def lasting(data: Path) -> str:

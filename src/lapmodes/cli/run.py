@@ -182,7 +182,9 @@ def prepared_lines(table: Table, recipe: Recipe, graph: Any) -> list[str]:
     lines += [f"Left out column {name!r}: {reason}." for name, reason in recipe.dropped[:20]]
     if recipe.impute:
         lines.append(f"Filled missing values with the {recipe.impute} of their column.")
-    if recipe.scaling == "none":
+    if recipe.scaling == "none" and recipe.image_shape is not None:
+        lines.append("Pixels are used as they are.")
+    elif recipe.scaling == "none":
         lines.append("Columns are used in their own units (--scale standard makes them equally important).")
     elif recipe.scaling == "unit":
         lines.append("Rows are scaled to length 1.")

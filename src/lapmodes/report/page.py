@@ -12,22 +12,20 @@ import numpy as np
 from scipy.sparse import issparse
 
 from .. import __version__
-from .._diagnostics import log_density, training_outlier_score, uncertainty
+from .._diagnostics import log_density, uncertainty
 from .._persistence import atomic_write
 from .._records import Array
 from .._rows import largest_values
-from .clusters import cluster_cards, describe, row_name
+from .clusters import cluster_cards
 from .colors import hex_colors
 from .figures import DRAWN, Map, project
 from .parameters import parameter_table
-from .payload import payload, two_largest
+from .payload import payload
+from .rows import SURE, outliers, uncertain_rows
 from .story import Story
 from .words import badge, number, percent, table
 
 NEEDS_PLOTLY = "The report needs plotly, which is not installed: pip install 'lapmodes[cli]'"
-LISTED = 12
-"""Rows in the lists of uncertain ones and of outliers."""
-SURE = 0.9
 # Nothing may be fetched from anywhere. WebGL charts compile their drawing code, hence 'unsafe-eval'.
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; "
@@ -150,66 +148,6 @@ def size_bars(story: Story, sizes: Array) -> str:
     return table("Sizes of the clusters", ["cluster", "rows", "share", "drawn to scale"], rows)
 
 
-def uncertain_rows(story: Story, entropy: Array) -> str:
-    """The rows whose assignment is most spread out."""
-    rows = np.argsort(-entropy, kind="stable")[:LISTED]
-    rows = rows[entropy[rows] > 0]
-    if rows.size == 0:
-        return "<p>Every row belongs to one cluster entirely.</p>"
-    colors = hex_colors(story.n_clusters)
-    first, second, _ = two_largest(story.model.assignments_[rows])
-    Z = story.model.assignments_
-    lines = [
-        [
-            escape(row_name(story, int(row))),
-            f"{badge(int(a), colors[a])} {percent(float(Z[row, a]))}",
-            f"{badge(int(b), colors[b])} {percent(float(Z[row, b]))}",
-            row_values(story, int(row)),
-        ]
-        for row, a, b in zip(rows, first, second, strict=True)
-    ]
-    count = int((largest_values(Z) < SURE).sum())
-    return (
-        f"<p>{count:,} of {story.n:,} rows belong to no cluster to {SURE:.0%} or more. Look at these before you act on "
-        "their cluster.</p>"
-        + table("The least certain rows", ["row", "mostly", "also", "values"], lines, numeric=False)
-    )
-
-
-def outliers(story: Story, density: Array) -> str:
-    """The rows that fit their cluster least: the most remote of it, or torn between several."""
-    score = training_outlier_score(story.model, story.points, density)
-    rows = np.lexsort((density, -score))[:LISTED]
-    colors = hex_colors(story.n_clusters)
-    labels = story.model.labels_
-    lines = [
-        [
-            escape(row_name(story, int(row))),
-            badge(int(labels[row]), colors[labels[row]]),
-            f"{score[row]:.3f}",
-            row_values(story, int(row)),
-        ]
-        for row in rows
-    ]
-    return (
-        "<p>These rows fit no cluster well. They may be mistakes in the data, or rare and interesting. They hardly "
-        "pull on the modes, which sit where rows are dense. The score is 0 at the heart of a cluster; at 0.9, nine "
-        "tenths of its cluster lie where it is denser, or the row is torn between clusters. Every cluster has a most "
-        "remote row, so a score near 1 alone is no proof of a mistake.</p>"
-        + table("The likeliest outliers", ["row", "cluster", "score", "values"], lines, numeric=False)
-    )
-
-
-def row_values(story: Story, row: int) -> str:
-    """A few values of a row in one cell."""
-    if story.image_shape is not None:
-        from .clusters import dense_row, value_range
-        from .words import picture
-
-        return picture(dense_row(story.rows, row), story.image_shape, row_name(story, row), *value_range(story.rows))
-    return escape(", ".join(f"{name} {value}" for name, value in describe(story, row, 5)))
-
-
 def proof(story: Story) -> str:
     """Convergence and the certificate in plain words."""
     model = story.model
@@ -217,11 +155,11 @@ def proof(story: Story) -> str:
     scale = max(abs(model.objective_), np.finfo(float).tiny)
     rest = "came to rest" if solution.converged else "was stopped before it came to rest"
     kept = "this was proven to the accuracy asked for" if solution.certified else "this is more than was asked for"
+    gain = f"by more than {number(model.gap_)} ({percent(model.gap_ / scale)} of it)" if model.gap_ > 0 else "at all"
     return (
         f"<p>The search {rest} after {model.n_iter_} rounds. Given these modes, no other way of sharing the rows "
-        f"among the clusters could lower the objective by more than {number(model.gap_)} "
-        f"({percent(model.gap_ / scale)} of it); "
-        f"{kept}. The modes themselves are a good solution, not provably the best of all: another start may find "
+        f"among the clusters could lower the objective {gain}; {kept}. The modes themselves are a good solution, not "
+        "provably the best of all: another start may find "
         'another.</p><figure><div id="convergence-chart" class="chart" role="img" aria-label="Objective and proven gap '
         f'over {model.n_iter_} rounds; the objective ends at {number(model.objective_)}."></div>'
         "<figcaption>Objective (lower is better) and proven bound on what could still be gained.</figcaption></figure>"
@@ -237,8 +175,8 @@ def selection_table(story: Story) -> str:
     rows = [
         [f"{row[0]}{' (chosen)' if row[0] == chosen.n_clusters else ''}", *map(number, row[1:])] for row in chosen.rows
     ]
-    return f"<p>{chosen.n_clusters} clusters: {escape(chosen.why)}.</p>" + table(
-        "Numbers of clusters that were compared", list(chosen.header), rows
+    return f"<p>{chosen.n_clusters} clusters: {escape(chosen.why)}. {COMPARED}</p>" + table(
+        "Numbers of clusters that were compared", list(chosen.header), rows, even=True
     )
 
 
@@ -273,6 +211,10 @@ def plotly_script() -> str:
 
 CLUSTERS = "<p>The mode of a cluster is where its rows are densest: its most typical values.{}</p>"
 BARS = " The bars compare it with the average of all rows; a full bar is three standard deviations."
+COMPARED = (
+    "Smallest is the size of the smallest cluster. In the other columns more is better: valley, how empty the borders "
+    "are; eigengap, how much weaker links get with one cluster more; agreement between unlike ways of clustering."
+)
 GLOSSARY = """<details><summary>What the words mean</summary><dl>
 <dt>Cluster</dt><dd>A group of rows that are alike, or linked by a chain of rows that are alike.</dd>
 <dt>Mode</dt><dd>The place where a cluster is densest. Unlike an average it always looks like real data.</dd>

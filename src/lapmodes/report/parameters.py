@@ -19,6 +19,8 @@ MEANING = {
     "metric": "How distance is measured.",
     "laplacian": "How the smoothness is normalised.",
     "init": "Where the search starts.",
+    "anchor": "How much the start counts against the objective.",
+    "path": "Steps from K-means on the way to the result.",
     "n_init": "How many starts were tried.",
     "max_iter": "Most rounds of the search.",
     "tol": "When the search rests.",

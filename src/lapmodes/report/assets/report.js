@@ -86,12 +86,16 @@
       { type: "scatter", mode: "lines+markers", name: "proven gap", x: rounds, y: data.gap, yaxis: "y2", line: { color: other, dash: "dot" }, marker: { symbol: "square" }, hovertemplate: "round %{x}: %{y:.3g}<extra>proven gap</extra>" },
     ];
     const positive = data.gap.every((gap) => gap > 0);
+    // A change too small to matter is drawn as the flat line that it is, and a gap of zero lies on the floor.
+    const [low, high] = [Math.min(...data.objective), Math.max(...data.objective)];
+    const flat = high - low < 1e-6 * Math.abs(high) ? 1e-3 * Math.abs(high) : 0;
     Plotly.react("convergence-chart", traces, layout({
       margin: { l: 60, r: 65, t: 10, b: 45 },
       xaxis: { title: { text: "round" }, dtick: rounds.length < 12 ? 1 : undefined },
-      yaxis: { title: { text: "objective", font: { color: ours } } },
+      yaxis: { title: { text: "objective", font: { color: ours } }, range: flat ? [low - flat, high + flat] : undefined },
       yaxis2: { title: { text: "proven gap", font: { color: other } }, overlaying: "y", side: "right", showgrid: false,
-        type: positive ? "log" : "linear", tickformat: ".1e", nticks: 5 },
+        type: positive ? "log" : "linear", tickformat: ".1e", nticks: 5, ...(positive ? {} : { rangemode: "tozero" }),
+        ...(data.gap.every((gap) => gap === 0) ? { range: [0, 1], tickvals: [0], ticktext: ["0"] } : {}) },
     }), config);
   };
 
