@@ -7,6 +7,8 @@
   const place = (text, axis) => Float64Array.from(words(text), (step) => data.low[axis] + (step / 65535) * data.span[axis]);
   const root = document.documentElement;
   const MANY = 4000, FEW = 6000;
+  // Blue to yellow, which colour-blind eyes tell apart; both ends stand out from the page.
+  const ON_LIGHT = [[0, "#00306f"], [0.5, "#7d7c78"], [1, "#d8a200"]], ON_DARK = [[0, "#5f87c4"], [0.5, "#a5a08a"], [1, "#ffe94e"]];
 
   const x = place(data.x, 0), y = place(data.y, 1);
   const first = index(data.first), second = index(data.second), weight = bytes(data.weight);
@@ -52,7 +54,7 @@
   const size = Math.max(3, Math.min(8, 260 / Math.sqrt(shown.length + 1) + 2));
 
   const markers = (choice) => {
-    const bar = (title, low, high) => ({ showscale: true, cmin: 0, cmax: 255, colorscale: "Cividis",
+    const bar = (title, low, high) => ({ showscale: true, cmin: 0, cmax: 255, colorscale: root.dataset.theme === "dark" ? ON_DARK : ON_LIGHT,
       colorbar: { title: { text: title, side: "right" }, thickness: 12, tickvals: [0, 255], ticktext: [low, high], outlinewidth: 0 } });
     const common = { size, opacity: shown.length > 20000 ? 0.6 : 0.85 };
     if (choice === "density") return { ...common, color: shown.map((i) => density[i]), ...bar("density (rank)", "alone", "crowded") };
