@@ -20,7 +20,7 @@ from ..files.pipes import spooled
 from ..files.problems import counted, existing_file
 from ..files.recipe import check_directions
 from ..report.story import Selection
-from .choose import choose_n_clusters
+from .choose import choose_n_clusters, table_lines
 from .config import assignments, names, number_or_word, pair
 from .progress import Bars
 
@@ -99,8 +99,9 @@ def run(wish: Wish, bars: Bars, tell: Callable[[str], None], path: int | None = 
         tell(line)
     selection = None
     if wish.clusters == "auto":
-        with bars.phase("Choosing k"):
-            selection = choose_n_clusters(model, points, graph)
+        selection = choose_n_clusters(model, points, graph)
+        for line in table_lines(selection):
+            tell(line)
         tell(f"Chose {selection.n_clusters} clusters: {selection.why}.")
         model.set_params(n_clusters=selection.n_clusters)
         clock.stop("choose")
