@@ -304,6 +304,7 @@ def test_predict_names_what_is_missing(here, lapmodes, model_file):
     assert_one_sentence(lapmodes("predict", model, "three.npy"), INPUT, "columns by name", here, before)
     assert_one_sentence(lapmodes("predict", "model.npz", "three.npy"), INPUT, "knows 2 columns. Got 3", here, before)
     assert_one_sentence(lapmodes("predict", model, "data.csv", "-o", "data.csv"), INPUT, "exists", here, before)
+    assert_one_sentence(lapmodes("predict", "data.csv", model), INPUT, "'data.csv' is no model", here, before)
     words = ("predict", model, "data.csv", "-o", "data.csv", "--overwrite")
     assert_one_sentence(lapmodes(*words), INPUT, "is the input", here, before)
 

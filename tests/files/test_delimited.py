@@ -37,6 +37,14 @@ def test_a_column_of_missing_numbers_only_is_left_out(here, lapmodes):
     assert "Left out column 'gone': it has no values." in result.stderr
 
 
+@pytest.mark.parametrize("mark", ["", "NA", "n/a", "NaN", "?", "-", ".", "None"])
+def test_marks_of_missing_numbers(tmp_path, mark):
+    (tmp_path / "x.csv").write_text(f"a,b\n1,x\n{mark},y\n3,{mark}\n")
+    columns = read(tmp_path / "x.csv").columns
+    assert columns["a"].to_pylist() == [1, None, 3]
+    assert columns["b"].to_pylist() == ["x", "y", mark]
+
+
 def test_an_unknown_encoding_is_said(tmp_path):
     (tmp_path / "x.csv").write_text(PLAIN)
     with pytest.raises(FileError, match="no encoding 'klingon'"):

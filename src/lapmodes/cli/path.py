@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from .config import from_file
+from .fit import Impute, Scale
 from .guard import guarded
 
 
@@ -24,7 +25,10 @@ def path(
     labels: Annotated[Path | None, typer.Option(metavar="FILE", help="Clusters at each step. [default: none]")] = None,
     columns: Annotated[str | None, typer.Option(metavar="A,B", help="Columns to use. [default: all numbers]")] = None,
     drop: Annotated[str | None, typer.Option(metavar="A,B", help="Columns to leave out. [default: none]")] = None,
-    scale: Annotated[str, typer.Option(metavar="RULE", help="none standard robust minmax unit.")] = "auto",
+    impute: Annotated[
+        Impute | None, typer.Option(metavar="RULE", help="mean median zero, for missing values. [default: an error]")
+    ] = None,
+    scale: Annotated[Scale, typer.Option(metavar="RULE", help="none standard robust minmax unit.")] = "auto",
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Of the random start.")] = 0,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace earlier output.")] = False,
     config: Annotated[
@@ -33,12 +37,11 @@ def path(
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
 ) -> None:
-    """Follow the clusters of DATA from K-means (σ = ∞, λ = 0) to narrow kernels.
-
-    Where many rows change at once, the data changes its mind.
-    """
+    """Follow the clusters of DATA from K-means (σ = ∞, λ = 0) to narrow kernels."""
     from .path_command import path_command
     from .run import Wish
 
-    wish = Wish(data, clusters, columns=columns, drop=drop, scale=scale, lam=lam, bandwidth=bandwidth, seed=seed)
+    wish = Wish(
+        data, clusters, columns=columns, drop=drop, impute=impute, scale=scale, lam=lam, bandwidth=bandwidth, seed=seed
+    )
     path_command(wish, steps, output, labels, overwrite=overwrite, quiet=quiet)

@@ -39,6 +39,8 @@ def predict_command(query: Query, *, overwrite: bool, quiet: bool) -> None:
     """Map all rows; the output is whole or not there."""
     if is_picture(query.data):
         raise FileError("A picture's segments are its own. Use lapmodes segment on each picture.")
+    if query.model.is_file() and query.model.suffix.lower() != ".npz":
+        raise FileError(f"{str(query.model)!r} is no model. Name first the folder that fit wrote, then the data.")
     target = query.output or default_file(query.data)
     if target != PIPE:
         check_file_target(target, overwrite=overwrite)

@@ -17,6 +17,8 @@ SAMPLE = 2**16
 DELIMITERS = ",;\t|"
 OTHER = {"<!doctype html": "a web page", "<html": "a web page", "<?xml": "XML", "{": "JSON", "[{": "JSON", "[[": "JSON"}
 """How text starts that is something else."""
+MISSING = ("?", "-", "--", ".", "None", "none", "<NA>", "missing", " ")
+"""Marks of a missing number that people use beside those that Arrow knows."""
 NUMBER = re.compile(r"^\s*[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?\s*$")
 
 
@@ -124,7 +126,9 @@ def _options(path: Path, reading: Reading) -> dict[str, Any]:
     return {
         "read_options": read_options,
         "parse_options": csv.ParseOptions(delimiter=delimiter, newlines_in_values='"' in "".join(head)),
-        "convert_options": csv.ConvertOptions(decimal_point=decimal),
+        "convert_options": csv.ConvertOptions(
+            decimal_point=decimal, null_values=[*csv.ConvertOptions().null_values, *MISSING]
+        ),
     }
 
 

@@ -45,7 +45,7 @@ class Recipe:
         """The rows as points: the same columns, gaps filled and scaled as in the fit."""
         X = self._matrix(table)
         if self.fill is None:
-            check_finite(X, self.features, first_row)
+            check_finite(X, self.features, first_row, remedy="or fit again with")
         else:
             X = filled(X, np.asarray(self.fill))
         if self.scaling == "unit":
@@ -162,13 +162,13 @@ def _plain(table: Table) -> Any:
     return np.ascontiguousarray(matrix, dtype=np.float32 if narrow else np.float64)
 
 
-def check_finite(X: Any, features: Sequence[str], first_row: int = 0) -> None:
+def check_finite(X: Any, features: Sequence[str], first_row: int = 0, remedy: str = "or fill them with") -> None:
     """Name the rows and columns without a finite value."""
     values = X.data if issparse(X) else X
     if np.isfinite(values).all():
         return
     if issparse(X):
-        raise FileError("The matrix has missing or infinite entries. Repair them, or use --impute zero.")
+        raise FileError(f"The matrix has missing or infinite entries. Repair them, {remedy} --impute zero.")
     rows, columns = np.nonzero(~np.isfinite(X))
     places = [
         f"row {row + 1 + first_row} ({features[column]})"
@@ -177,7 +177,7 @@ def check_finite(X: Any, features: Sequence[str], first_row: int = 0) -> None:
     what = "Infinite" if np.isinf(X[rows, columns]).all() else "Missing"
     raise FileError(
         f"{what} values in {counted(len(set(rows.tolist())), 'row')}: {listed(places)}. "
-        f"Repair them, or fill them with --impute {', '.join(IMPUTATIONS[:-1])} or {IMPUTATIONS[-1]}."
+        f"Repair them, {remedy} --impute {', '.join(IMPUTATIONS[:-1])} or {IMPUTATIONS[-1]}."
     )
 
 
