@@ -67,7 +67,7 @@ def page(story: Story) -> str:
         body="\n".join(sections),
         version=__version__,
         data=data,
-        plotly=plotly_script(),
+        plotly=plotly_file().read_text(encoding="utf-8").replace("</script", "<\\/script"),
         script=asset("report.js"),
     )
 
@@ -200,13 +200,12 @@ def asset(name: str) -> str:
     return files("lapmodes.report").joinpath("assets", name).read_text(encoding="utf-8")
 
 
-def plotly_script() -> str:
-    """The drawing library as text; it is found without being imported, which would take a second."""
+def plotly_file() -> Path:
+    """The drawing library; it is found without being imported, which would take a second."""
     spec = find_spec("plotly")
     if spec is None or not spec.submodule_search_locations:
         raise ImportError(NEEDS_PLOTLY)
-    file = Path(spec.submodule_search_locations[0]) / "package_data" / "plotly.min.js"
-    return file.read_text(encoding="utf-8").replace("</script", "<\\/script")
+    return Path(spec.submodule_search_locations[0]) / "package_data" / "plotly.min.js"
 
 
 CLUSTERS = "<p>The mode of a cluster is where its rows are densest: its most typical values.{}</p>"
