@@ -8,16 +8,11 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 from scipy.special import xlogy
 
-from ._predict import log_densities, outlier_scores
 from ._records import Array
-from ._threads import effective_threads
-from ._validation import canonical, unit_rows
 
 SPACING = 7
 """Neighbours by which density is judged where the model has no graph."""
 CHUNK = 2**22
-EXACT = 10**10
-"""Steps that the density of every row by every other may take: some seconds."""
 
 
 def uncertainty(Z: Any) -> Array:
@@ -29,18 +24,6 @@ def uncertainty(Z: Any) -> Array:
         terms = csr_array((xlogy(Z.data, Z.data), Z.indices, Z.indptr), shape=Z.shape)
         return np.asarray(-terms.sum(axis=1) / np.log(Z.shape[1])).ravel()
     return np.asarray(-xlogy(Z, Z).sum(axis=1) / np.log(Z.shape[1]))
-
-
-def training_outlier_score(model: Any, points: Any, density: Array) -> Array:
-    """``outlier_score`` of the rows of the fit; of many rows by their density among neighbours, not the exact one."""
-    labels, Z = model.labels_, model.assignments_
-    densities = np.broadcast_to(density[:, None], Z.shape)
-    if hasattr(model, "outlier_score") and labels.size**2 * points.shape[1] <= EXACT:
-        X = canonical(points) if issparse(points) else np.ascontiguousarray(points)
-        X = unit_rows(X) if model._trained.metric == "cosine" else X
-        densities = log_densities(model._trained, X, effective_threads(model.n_jobs))[0]
-    members = [np.sort(densities[labels == k, k]) for k in range(Z.shape[1])]
-    return outlier_scores(members, Z, densities)
 
 
 def log_density(model: Any, points: Any) -> Array:

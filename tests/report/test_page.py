@@ -10,11 +10,12 @@ import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
-from lapmodes import KModes, LaplacianKMeans, LaplacianKModes, _diagnostics
-from lapmodes._diagnostics import log_density, training_outlier_score, uncertainty
-from lapmodes.report import Selection, write_page, write_report
+from lapmodes import KModes, LaplacianKMeans, LaplacianKModes
+from lapmodes._diagnostics import log_density, uncertainty
+from lapmodes.report import Selection, rows, write_page, write_report
 from lapmodes.report.figures import principal_axes, project
 from lapmodes.report.payload import ranks, two_largest
+from lapmodes.report.rows import training_score
 from lapmodes.report.story import story_of
 
 LIMIT = 10 * 2**20
@@ -179,10 +180,10 @@ def test_outliers_are_listed_with_their_scores(tmp_path):
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
 @pytest.mark.parametrize("sparse", [False, True])
 def test_outlier_scores_of_the_fit_agree_with_the_model(told_rows, metric, sparse):
-    rows = np.maximum(told_rows + 4, 0)
-    X = sp.csr_array(rows) if sparse else rows
+    dense = np.maximum(told_rows + 4, 0)
+    X = sp.csr_array(dense) if sparse else dense
     model = LaplacianKModes(3, random_state=0, n_jobs=1, metric=metric).fit(X)
-    score = training_outlier_score(model, X, log_density(model, X))
+    score = training_score(model, X, log_density(model, X))
     same = model.predict(X) == model.labels_
     rarity_only = same & (model.assignments_.max(axis=1) == 1) & (model.predict_proba(X).max(axis=1) == 1)
     np.testing.assert_allclose(score[rarity_only], model.outlier_score(X)[rarity_only], atol=1e-12)
@@ -190,9 +191,9 @@ def test_outlier_scores_of_the_fit_agree_with_the_model(told_rows, metric, spars
 
 
 def test_outlier_scores_of_many_rows_are_ranks_of_their_density(told_model, told_rows, monkeypatch):
-    monkeypatch.setattr(_diagnostics, "EXACT", 0)
+    monkeypatch.setattr(rows, "EXACT", 0)
     density = log_density(told_model, told_rows)
-    score = training_outlier_score(told_model, told_rows, density)
+    score = training_score(told_model, told_rows, density)
     for k in range(3):
         own = told_model.labels_ == k
         certain = own & (told_model.assignments_.max(axis=1) == 1)

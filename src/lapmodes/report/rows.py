@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from html import escape
+from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
-from .._diagnostics import training_outlier_score
+from .._predict import outlier_scores, own_densities
 from .._records import Array
 from .._rows import largest_values
+from .._threads import effective_threads
+from .._validation import canonical, unit_rows
 from .clusters import dense_row, describe, row_name, value_range
 from .colors import hex_colors
 from .payload import two_largest
@@ -19,6 +23,8 @@ LISTED = 12
 """Rows in each list."""
 SURE = 0.9
 """Share of a cluster from which a row counts as belonging to it."""
+EXACT = 10**10
+"""Steps that the density of every row by every other may take: some seconds."""
 
 
 def uncertain_rows(story: Story, entropy: Array) -> str:
@@ -49,7 +55,7 @@ def uncertain_rows(story: Story, entropy: Array) -> str:
 
 def outliers(story: Story, density: Array) -> str:
     """The rows that fit their cluster least: the most remote of it, or torn between several."""
-    score = training_outlier_score(story.model, story.points, density)
+    score = training_score(story.model, story.points, density)
     rows = np.lexsort((density, -score))[:LISTED]
     colors = hex_colors(story.n_clusters)
     labels = story.model.labels_
@@ -69,6 +75,17 @@ def outliers(story: Story, density: Array) -> str:
         "remote row, so a score near 1 alone is no proof of a mistake.</p>"
         + table("The likeliest outliers", ["row", "cluster", "score", "values"], lines, numeric=False)
     )
+
+
+def training_score(model: Any, points: Any, density: Array) -> Array:
+    """``outlier_score`` of the rows of the fit; of many rows by their density among neighbours, not the exact one."""
+    labels, own = model.labels_, density
+    if hasattr(model, "outlier_score") and labels.size**2 * points.shape[1] <= EXACT:
+        X = canonical(points) if issparse(points) else np.ascontiguousarray(points)
+        X = unit_rows(X) if model._trained.metric == "cosine" else X
+        own = own_densities(model._trained, X, labels, effective_threads(model.n_jobs))
+    members = [np.sort(own[labels == k]) for k in range(model.n_clusters)]
+    return outlier_scores(members, model.assignments_, own)
 
 
 def row_values(story: Story, row: int) -> str:
