@@ -14,6 +14,7 @@ from lapmodes import KModes, LaplacianKMeans, LaplacianKModes
 from lapmodes._diagnostics import log_density, uncertainty
 from lapmodes.report import Selection, rows, write_page, write_report
 from lapmodes.report.figures import principal_axes, project
+from lapmodes.report.parameters import HIDDEN, MEANING
 from lapmodes.report.payload import ranks, two_largest
 from lapmodes.report.rows import training_score
 from lapmodes.report.story import story_of
@@ -165,6 +166,10 @@ def test_uncertainty_and_shares():
     assert (first[2], second[2]) == (1, 2)
     assert weight[2] == pytest.approx(0.5 / 0.8)
     np.testing.assert_array_equal(ranks(np.array([3.0, 1.0, 2.0])), [255, 0, 128])
+
+
+def test_every_parameter_is_explained():
+    assert set(LaplacianKModes().get_params()) - set(HIDDEN) == set(MEANING)
 
 
 def test_outliers_are_listed_with_their_scores(tmp_path):

@@ -212,7 +212,8 @@ CLUSTERS = "<p>The mode of a cluster is where its rows are densest: its most typ
 BARS = " The bars compare it with the average of all rows; a full bar is three standard deviations."
 COMPARED = (
     "Smallest is the size of the smallest cluster. In the other columns more is better: valley, how empty the borders "
-    "are; eigengap, how much weaker links get with one cluster more; agreement between unlike ways of clustering."
+    "are; eigengap, how much weaker links get with one cluster more; stability, how alike clusters are when a tenth of "
+    "the rows is left out; agreement between unlike ways of clustering."
 )
 GLOSSARY = """<details><summary>What the words mean</summary><dl>
 <dt>Cluster</dt><dd>A group of rows that are alike, or linked by a chain of rows that are alike.</dd>

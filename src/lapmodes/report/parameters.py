@@ -20,6 +20,8 @@ MEANING = {
     "laplacian": "How the smoothness is normalised.",
     "init": "Where the search starts.",
     "anchor": "How much the start counts against the objective.",
+    "balance": "How strongly clusters are kept from growing.",
+    "sparse_assignments": "Whether shares are kept without their zeros.",
     "path": "Steps from K-means on the way to the result.",
     "n_init": "How many starts were tried.",
     "max_iter": "Most rounds of the search.",
