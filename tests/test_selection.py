@@ -87,3 +87,10 @@ def test_bad_requests(four):
         select(four, init="k-means")
     with pytest.raises(ValueError, match="needs a graph"):
         select(four, [2], lam=0.0)
+
+
+def test_progress_is_told():
+    X = np.random.default_rng(0).normal(size=(60, 2)) + 9 * np.repeat([[0], [1]], 30, axis=0)
+    told = []
+    select(X, [2, 3, 4], random_state=0, callback=lambda *step: told.append(step))
+    assert [step[:3] for step in told if step[0] == "select"] == [("select", 1, 3), ("select", 2, 3), ("select", 3, 3)]

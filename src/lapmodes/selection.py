@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from ._estimator import LaplacianKModes
 from ._fit import solve_path, surviving_path
 from ._problem import Problem
-from ._progress import no_step
+from ._progress import Step, no_step
 from ._records import Array, Landscape, PathPoint
 from .graph.landscape import thinned
 from .solve.candidates import SPECTRAL_POINTS, remake
@@ -151,8 +151,16 @@ def select(
     estimator = LaplacianKModes(wanted[-1], **parameters)
     with estimator._progress() as progress:
         problem = estimator._pose(X, graph, sample_weight, progress)
-    if problem.landscape is None:
-        raise ValueError("select needs a graph: leave 'lam' at 'auto' or above 0.")
+        if problem.landscape is None:
+            raise ValueError("select needs a graph: leave 'lam' at 'auto' or above 0.")
+        silent = {name: value for name, value in parameters.items() if name not in ("callback", "verbose")}
+        with progress.phase("select", len(wanted)) as step:
+            return _compare(LaplacianKModes(wanted[-1], **silent), problem, wanted, step)
+
+
+def _compare(estimator: LaplacianKModes, problem: Problem, wanted: list[int], step: Step) -> Selection:
+    """Fit each number of clusters, and conclude."""
+    assert problem.landscape is not None
     rng = check_random_state(estimator.random_state)
     gaps = eigengaps(problem.landscape, wanted[-1], rng)
     thin = _draws(problem, rng)
@@ -163,6 +171,7 @@ def select(
         rows = [_row(problem.landscape, K, found, point, stability, gaps[K - 1]) for point in path]
         parts.append(np.array(rows, dtype=TABLE))
         labels[K] = path[parts[-1]["support"].argmax()].solution.labels
+        step(info=f"{K} clusters")
     return _conclusion(np.concatenate(parts), labels)
 
 

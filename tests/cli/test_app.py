@@ -12,7 +12,8 @@ from lapmodes.cli.app import app
 from lapmodes.cli.main import main
 
 COMMANDS = sorted(get_command(app).commands)
-LINES, COLUMNS = 40, 100
+LINES, COLUMNS = 24, 80
+SCREENS = [(), *((command,) for command in COMMANDS)]
 MAIN = [sys.executable, "-c", "from lapmodes.cli.main import main; main()"]
 
 
@@ -22,9 +23,9 @@ def shown(lapmodes, *words):
     return lines
 
 
-@pytest.mark.parametrize("command", [None, *COMMANDS])
-def test_help_fits_one_screen(command, lapmodes):
-    lines = shown(lapmodes, *([command] if command else []), "--help")
+@pytest.mark.parametrize("words", [*((*command, "--help") for command in SCREENS), ("fit", "--help-more")])
+def test_help_fits_one_screen(words, lapmodes):
+    lines = shown(lapmodes, *words)
     assert len(lines) <= LINES
     assert max(map(len, lines)) <= COLUMNS
 
@@ -33,30 +34,37 @@ def test_help_names_defaults(lapmodes):
     """Every option that is not a plain switch says what happens without it."""
     for name, command in get_command(app).commands.items():
         text = " ".join(shown(lapmodes, name, "--help"))
+        if name == "fit":
+            text += " ".join(shown(lapmodes, name, "--help-more"))
         for option in command.params:
-            told = option.param_type_name == "option" and not option.is_flag and not option.multiple
-            if told and option.default is not None:
-                default = str(option.default)
-                assert re.search(rf"default:\s+\S*{re.escape(default)}", text), (name, option.name)
+            if option.param_type_name == "option" and not option.is_flag and not option.required:
+                line = re.search(rf"{max(option.opts, key=len)} (.*?)(?=  -|$)", text)
+                default = re.escape(str(option.default)) if option.default is not None else r"\S"
+                assert line and re.search(rf"default:\s+\S*{default}", line[1]), (name, option.name)
 
 
 def test_commands_are_all_there():
     assert {"fit", "predict", "path", "segment", "demo", "info", "reproduce"} <= set(COMMANDS)
 
 
+SHELLS = {
+    "bash": lambda typed: {"COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1)},
+    "zsh": lambda typed: {"_TYPER_COMPLETE_ARGS": typed},
+    "fish": lambda typed: {"_TYPER_COMPLETE_ARGS": typed, "_TYPER_COMPLETE_FISH_ACTION": "get-args"},
+}
+
+
+@pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize(
     ("typed", "expected"),
-    [("lapmodes pre", "predict"), ("lapmodes fit --ban", "--bandwidth"), ("lapmodes se", "segment")],
+    [("lapmodes pre", "predict"), ("lapmodes fit --ban", "--bandwidth"), ("lapmodes fit --impute med", "median")],
 )
-def test_shell_completion(typed, expected):
-    environment = os.environ | {
-        "_LAPMODES_COMPLETE": "complete_bash",
-        "COMP_WORDS": typed,
-        "COMP_CWORD": str(len(typed.split()) - 1),
-    }
+def test_shell_completion(shell, typed, expected):
+    """What the scripts of --install-completion ask for when the tab key is pressed."""
+    environment = os.environ | {"_LAPMODES_COMPLETE": f"complete_{shell}"} | SHELLS[shell](typed)
     code = "import sys; sys.argv = ['lapmodes']; from lapmodes.cli.main import main; main()"
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
-    assert expected in done.stdout.split()
+    assert expected in re.findall(r"[\w-]+", done.stdout), done.stdout
 
 
 def test_missing_typer_is_one_sentence(monkeypatch, capsys):

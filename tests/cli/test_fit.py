@@ -89,7 +89,7 @@ def test_missing_values_are_filled_as_asked(here, lapmodes, blobs_csv):
     lines = blobs_csv.read_text().splitlines()
     lines[5] = "5,,12.5,a,7"
     (here / "gaps.csv").write_text("\n".join(lines))
-    assert re.search(r"1 rows: row 5 \(length\)", lapmodes("fit", "gaps.csv", "-k", 2).stderr)
+    assert re.search(r"1 row: row 5 \(length\)", lapmodes("fit", "gaps.csv", "-k", 2).stderr)
     result = lapmodes("fit", "gaps.csv", "-k", 2, "--impute", "median", "--no-report")
     assert result.exit_code == 0 and "Filled missing values with the median" in result.stderr
     prepared = PreparedModel.load(here / "gaps.lapmodes" / "model.npz")
@@ -218,3 +218,13 @@ def test_an_interrupted_run_leaves_nothing(here):
     assert process.returncode == 130
     assert "Traceback" not in errors
     assert os.listdir(here) == ["slow.npy"]
+
+
+def test_a_missing_extra_is_named_before_any_work(blobs_csv, here, lapmodes, monkeypatch):
+    from lapmodes.report import page
+
+    monkeypatch.setattr(page, "find_spec", lambda name: None)
+    result = lapmodes("fit", "blobs.csv", "-k", 2)
+    assert result.exit_code == 3
+    assert result.stderr == f"Error: {page.NEEDS_PLOTLY}\n"
+    assert lapmodes("fit", "blobs.csv", "-k", 2, "--no-report").exit_code == 0

@@ -72,7 +72,7 @@ def test_a_gap_in_a_later_piece_is_named_and_nothing_stays(fitted, here, lapmode
     before = sorted(os.listdir(here))
     result = lapmodes("predict", fitted, "gap.parquet")
     assert result.exit_code == 3
-    assert "row 304 (x1)" in result.stderr
+    assert "row 304 (x1). Repair them, or fit again with --impute" in result.stderr
     assert sorted(os.listdir(here)) == before
 
 

@@ -61,6 +61,7 @@ def page(browser, file, request):
 def test_it_draws_without_errors_requests_or_sideways_scrolling(page, file):
     for choice in ("soft", "density", "entropy", "cluster"):
         page.check(f"input[value={choice}]")
+        assert page.is_visible("#legend") == (choice in ("soft", "cluster"))
     assert page.locator("#map-chart .points path").count() >= 90
     assert page.wrong == []
     assert [url for url in page.asked if not url.startswith(("data:", "blob:")) and url != file.as_uri()] == []
@@ -81,7 +82,9 @@ def test_the_theme_follows_the_button_and_the_keyboard(page):
 
 
 @pytest.mark.skipif("AXE" not in os.environ, reason="AXE does not name axe-core's axe.min.js")
-@pytest.mark.parametrize("page", [("desktop", "light", True), ("phone", "dark", True)], indirect=True)
+@pytest.mark.parametrize(
+    "page", [(size, scheme, True) for size in SIZES for scheme in ("light", "dark")], indirect=True
+)
 def test_axe_finds_nothing_serious(page):
     page.evaluate(Path(os.environ["AXE"]).read_text())
     found = page.evaluate("axe.run()")["violations"]

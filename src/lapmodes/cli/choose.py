@@ -13,7 +13,7 @@ from ..report.story import Selection
 
 SAMPLE = 3000
 """Rows that the comparison looks at."""
-IGNORED = ("n_clusters", "init", "path", "n_init", "callback", "verbose")
+IGNORED = ("n_clusters", "init", "path", "n_init")
 WHY = "it is the largest number on which unlike ways of clustering agree best"
 
 
@@ -29,6 +29,16 @@ def choose_n_clusters(model: Any, X: Any, graph: Any) -> Selection:
     names = ("smallest", *(name for name in reversed(list(found.preferred)) if name != "agreement"), "agreement")
     lines = tuple((int(line["n_clusters"]), *(line[name].item() for name in names)) for line in found.table)
     return Selection(found.n_clusters, ("clusters", *names), lines, f"{WHY} ({said(found)})")
+
+
+def table_lines(chosen: Selection) -> list[str]:
+    """The comparison for the terminal, the chosen line marked."""
+    head = "  ".join(f"{name:>9}" for name in chosen.header)
+    rows = [
+        "  ".join(f"{value:>9.4g}" for value in row) + ("  *" if row[0] == chosen.n_clusters else "")
+        for row in chosen.rows
+    ]
+    return [head, *rows]
 
 
 def said(found: Any) -> str:

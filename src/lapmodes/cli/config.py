@@ -11,7 +11,7 @@ from typing import Any
 
 import typer
 
-SKIPPED = ("config", "quiet", "overwrite", "show")
+SKIPPED = ("config", "quiet", "overwrite", "help_more")
 """Options that say how to talk, not what to compute."""
 
 
@@ -22,7 +22,8 @@ def from_file(context: typer.Context, path: Path | None) -> Path | None:
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise typer.BadParameter(f"{str(path)!r} cannot be read: {error}") from error
+        why = error.strerror if isinstance(error, OSError) else error
+        raise typer.BadParameter(f"{str(path)!r} cannot be read: {why}.") from error
     command = values.pop("command", context.info_name)
     if command != context.info_name:
         raise typer.BadParameter(f"{str(path)!r} was written for `lapmodes {command}`.")
@@ -59,7 +60,8 @@ def names(text: str | None) -> list[str] | None:
     """Names between commas; quotes around those that hold commas themselves."""
     if text is None:
         return None
-    return [name.strip() for name in next(csv.reader([text], skipinitialspace=True)) if name.strip()]
+    found = (name.strip() for name in next(csv.reader([text], skipinitialspace=True)))
+    return list(dict.fromkeys(name for name in found if name))
 
 
 def number_or_word(text: str, option: str) -> float | str:

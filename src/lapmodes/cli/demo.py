@@ -12,7 +12,9 @@ from .guard import guarded
 
 @guarded
 def demo(
-    output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the pictures.")] = Path("demo"),
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Folder for the pictures.")] = Path(
+        "demo"
+    ),
 ) -> None:
     """Cluster the paper's spirals and moons and draw its figures 2 and 3 (some seconds)."""
     from ..demo import main

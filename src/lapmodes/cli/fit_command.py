@@ -7,28 +7,28 @@ from pathlib import Path
 import typer
 
 from ..files.atomic import check_folder_target, whole_folder
-from ..files.columns import check_known
 from ..files.formats import is_picture
-from .config import names
-from .outputs import sizes, write_all
+from ..files.pipes import named
+from ..report.page import plotly_file
+from .outputs import agreement, sizes, write_all
 from .progress import bars
 from .run import Outcome, Wish, number_of_clusters, run
 
 
-def fit_command(
-    wish: Wish, output: Path | None, keep: str | None, *, report: bool, overwrite: bool, quiet: bool
-) -> None:
+def fit_command(wish: Wish, output: Path | None, *, report: bool, overwrite: bool, quiet: bool) -> None:
     """Fit and write everything, or nothing."""
     if is_picture(wish.data):
         from .segment_command import Cut, segment_command
 
         if wish.clusters == "auto":
-            raise ValueError("The segments of a picture are not counted by themselves: give -k a number.")
+            raise ValueError("A picture does not say how many segments it has. Say so, for example with -k 6.")
         cut = Cut(wish.data, number_of_clusters(wish.clusters), seed=wish.seed, jobs=wish.jobs)
         segment_command(cut, output, overwrite=overwrite, quiet=quiet)
         return
-    target = output or Path(f"{wish.data.absolute().stem}.lapmodes")
+    target = output or default_folder(wish.data)
     check_folder_target(target, overwrite=overwrite)
+    if report:
+        plotly_file()  # said before the work, not after it
 
     def tell(line: str) -> None:
         if not quiet:
@@ -36,13 +36,15 @@ def fit_command(
 
     with bars(quiet=quiet) as shown:
         outcome = run(wish, shown, tell)
-        kept = names(keep) or []
-        if outcome.table.columns is not None:
-            check_known(kept, outcome.table.columns.column_names)
         with shown.phase("Writing"), whole_folder(target) as folder:
-            write_all(folder, outcome, report=report, keep=kept)
+            write_all(folder, outcome, target, report=report)
     for line in closing_lines(outcome, target, report=report):
         tell(line)
+
+
+def default_folder(data: Path) -> Path:
+    """Where a result goes if nobody says: beside where the command runs, named after the data."""
+    return Path(f"{named(data).absolute().stem}.lapmodes")
 
 
 def closing_lines(outcome: Outcome, target: Path, *, report: bool) -> list[str]:
@@ -52,8 +54,6 @@ def closing_lines(outcome: Outcome, target: Path, *, report: bool) -> list[str]:
     counts = ", ".join(f"{count:,}" for count in sizes(model)[:12])
     lines.append(f"{model.n_clusters} clusters of {counts}{' …' if model.n_clusters > 12 else ''} rows.")
     if outcome.truth is not None:
-        from .outputs import agreement
-
         shown = agreement(outcome.truth, model.labels_)
         lines.append("Agreement with the known classes: " + ", ".join(f"{k} {v:.3f}" for k, v in shown.items()) + ".")
     lines.append(f"Open {target / 'report.html'}" if report else f"Result in {target}")

@@ -25,6 +25,8 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
         try:
             with terminated_like_interrupted():
                 command(*args, **kwargs)
+        except BrokenPipeError:
+            raise  # whoever read the output has had enough of it
         except Exception as error:
             if os.environ.get(TRACEBACK) or type(error).__module__.startswith("typer"):
                 raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,10 @@ import numpy as np
 from .. import __version__
 from ..files import PreparedModel
 from ..files.formats import TABLES
+from ..files.pipes import PIPE, named
 from ..files.results import sink, write_columns
 from ..report.story import Story
-from .config import as_toml, assignments
+from .config import as_toml, assignments, names
 from .run import Outcome, prepared_lines
 
 ARRAYS = (".npy", ".npz", ".mtx", ".h5ad")
@@ -29,33 +31,32 @@ GIVEN = {
 """Parameters of the estimator and the options that set them."""
 
 
-def write_all(folder: Path, outcome: Outcome, *, report: bool, keep: list[str]) -> None:
-    """Everything about a fit."""
+def write_all(folder: Path, outcome: Outcome, target: Path, *, report: bool) -> None:
+    """Everything about a fit, into a folder that will take the place of the target."""
     suffix = output_suffix(outcome.wish.data)
-    write_assignments(folder / f"assignments{suffix}", outcome, keep)
+    write_assignments(folder / f"assignments{suffix}", outcome)
     if suffix in ARRAYS:
         np.save(folder / "labels.npy", outcome.model.labels_, allow_pickle=False)
     table = suffix if suffix in TABLES else ".csv"
     write_columns(folder / f"modes{table}", modes_columns(outcome))
     write_columns(folder / f"exemplars{table}", exemplar_columns(outcome))
     PreparedModel(outcome.model, outcome.recipe).save(folder / "model.npz")
-    parameters = as_toml("fit", asdict(outcome.wish) | {"data": str(outcome.wish.data.absolute())})
+    parameters = as_toml("fit", asdict(outcome.wish) | {"data": lasting(outcome.wish.data)})
     (folder / "parameters.toml").write_text(parameters, encoding="utf-8")
     (folder / "summary.json").write_text(json.dumps(summary(outcome), indent=2) + "\n", encoding="utf-8")
     if report:
         from ..report import write_page
 
-        write_page(folder / "report.html", story(outcome))
+        write_page(folder / "report.html", story(outcome, target))
 
 
-def story(outcome: Outcome) -> Story:
+def story(outcome: Outcome, target: Path) -> Story:
     """The outcome as the report tells it."""
     wish, recipe, table = outcome.wish, outcome.recipe, outcome.table
     graph = table.graph if wish.graph else None
     given = {name for name in GIVEN if getattr(wish, GIVEN[name]) not in (None, "auto", "euclidean")}
-    result = f"{wish.data.absolute().stem}.lapmodes"
     return Story(
-        title=f"{outcome.model.n_clusters} clusters in {wish.data.name}",
+        title=f"{outcome.model.n_clusters} clusters in {named(wish.data).name}",
         model=outcome.model,
         points=outcome.points,
         rows=outcome.raw,
@@ -70,11 +71,27 @@ def story(outcome: Outcome) -> Story:
         given=(*given, *assignments(wish.set)),
         selection=outcome.selection,
         agreement={} if outcome.truth is None else agreement(outcome.truth, outcome.model.labels_),
-        commands=(
-            ("Put new rows into these clusters", f"lapmodes predict {result} NEW{wish.data.suffix}"),
-            ("Do exactly this again", f"lapmodes fit --config {result}/parameters.toml -o AGAIN"),
-        ),
+        commands=following(outcome, target),
     )
+
+
+def following(outcome: Outcome, target: Path) -> tuple[tuple[str, str], ...]:
+    """What a person may want to do next, and how."""
+    wish = outcome.wish
+    again = ["lapmodes", "fit", "--config", str(target / "parameters.toml"), "-o", "AGAIN"]
+    new = ["lapmodes", "predict", str(target), f"NEW{output_suffix(wish.data)}"]
+    first = ("Put new rows into these clusters", shlex.join(new))
+    if outcome.model._trained.needs_cross_graph:
+        first = (
+            "New rows have no place in the file's graph; for clusters that take them",
+            shlex.join([*again, "--no-graph"]),
+        )
+    return (first, ("Do exactly this again", shlex.join(again)))
+
+
+def lasting(data: Path) -> str:
+    """A path that is right from every folder; a pipe stays one."""
+    return str(data if data == PIPE else data.absolute())
 
 
 def described(columns: Any, row: int) -> list[tuple[str, Any]]:
@@ -89,9 +106,9 @@ def output_suffix(data: Path) -> str:
     return suffix if suffix in (*TABLES, *ARRAYS) and not data.is_dir() else ".csv"
 
 
-def write_assignments(target: Path, outcome: Outcome, keep: list[str]) -> None:
+def write_assignments(target: Path, outcome: Outcome) -> None:
     """Clusters and soft assignments in the format of the input."""
-    model, kept = outcome.model, kept_columns(outcome.table, keep)
+    model, kept = outcome.model, kept_columns(outcome.table, names(outcome.wish.keep) or [])
     with sink(target, model.n_clusters, row_names=outcome.table.row_names) as out:
         out.write(model.labels_, model.assignments_, kept)
 
@@ -140,7 +157,7 @@ def summary(outcome: Outcome) -> dict[str, Any]:
     solution = model.path_[-1].solution
     facts: dict[str, Any] = {
         "lapmodes": __version__,
-        "file": outcome.wish.data.name,
+        "file": named(outcome.wish.data).name,
         "rows": outcome.table.n_rows,
         "features": len(outcome.recipe.features),
         "n_clusters": int(model.n_clusters),

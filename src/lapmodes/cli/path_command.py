@@ -12,6 +12,7 @@ import typer
 from ..files import FileError
 from ..files.atomic import check_file_target, whole_file
 from ..files.formats import TABLES
+from ..files.pipes import named
 from ..files.results import write_columns
 from .progress import bars
 from .run import Wish, run
@@ -21,7 +22,7 @@ def path_command(
     wish: Wish, steps: int, output: Path | None, labels: Path | None, *, overwrite: bool, quiet: bool
 ) -> None:
     """Solve along the path, print a table, write it."""
-    target = output or Path(f"{wish.data.stem}.path.csv")
+    target = output or Path(f"{named(wish.data).stem}.path.csv")
     for each in (target, labels):
         if each is not None:
             check_file_target(each, overwrite=overwrite)

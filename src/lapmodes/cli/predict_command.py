@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +12,7 @@ from .._rows import largest_columns
 from ..files import FileError, PreparedModel, Table
 from ..files.atomic import check_file_target
 from ..files.formats import batches, is_picture
+from ..files.pipes import PIPE, delivered, spooled
 from ..files.results import sink
 from .config import names
 from .outputs import kept_columns, output_suffix
@@ -38,17 +39,31 @@ def predict_command(query: Query, *, overwrite: bool, quiet: bool) -> None:
     """Map all rows; the output is whole or not there."""
     if is_picture(query.data):
         raise FileError("A picture's segments are its own. Use lapmodes segment on each picture.")
-    target = query.output or Path(f"{query.data.stem}.clusters{output_suffix(query.data)}")
-    check_file_target(target, overwrite=overwrite)
+    if query.model.is_file() and query.model.suffix.lower() != ".npz":
+        raise FileError(f"{str(query.model)!r} is no model. Name first the folder that fit wrote, then the data.")
+    target = query.output or default_file(query.data)
+    if target != PIPE:
+        check_file_target(target, overwrite=overwrite)
     if target.exists() and query.data.exists() and target.samefile(query.data):
         raise FileError(f"The output {str(target)!r} is the input. Name another with -o.")
     prepared = PreparedModel.load(query.model / "model.npz" if query.model.is_dir() else query.model)
     prepared.model.set_params(n_jobs=query.jobs)
-    with bars(quiet=quiet) as shown, shown.phase("Rows") as step:
-        counts = map_rows(query, prepared, target, step)
+    with (
+        spooled(query.data) as data,
+        delivered(target) as file,
+        bars(quiet=quiet) as shown,
+        shown.phase("Rows") as step,
+    ):
+        counts = map_rows(replace(query, data=data), prepared, file, step)
     if not quiet:
         typer.echo(f"{counts.sum():,} rows: {', '.join(f'{count:,}' for count in counts)}.", err=True)
-        typer.echo(f"Result in {target}", err=True)
+        if target != PIPE:
+            typer.echo(f"Result in {target}", err=True)
+
+
+def default_file(data: Path) -> Path:
+    """Where a result goes if nobody says: named after the data, or through the pipe that the data came from."""
+    return PIPE if data == PIPE else Path(f"{data.stem}.clusters{output_suffix(data)}")
 
 
 def map_rows(query: Query, prepared: PreparedModel, target: Path, step: object) -> np.ndarray:

@@ -11,6 +11,7 @@ PHASES = {
     "neighbours": "Finding neighbours",
     "start": "Finding a start",
     "alternate": "Clustering",
+    "select": "Choosing k",
 }
 
 

@@ -13,11 +13,14 @@ import numpy as np
 
 from .. import LaplacianKModes
 from .._records import Array
+from .._validation import check_parameters
 from ..files import FileError, Reading, Recipe, Table, learn, read
 from ..files.columns import check_known
-from ..files.problems import existing_file
+from ..files.pipes import spooled
+from ..files.problems import counted, existing_file
+from ..files.recipe import check_directions
 from ..report.story import Selection
-from .choose import choose_n_clusters
+from .choose import choose_n_clusters, table_lines
 from .config import assignments, names, number_or_word, pair
 from .progress import Bars
 
@@ -30,6 +33,7 @@ class Wish:
     clusters: str
     columns: str | None = None
     drop: str | None = None
+    keep: str | None = None
     truth: str | None = None
     impute: str | None = None
     scale: str = "auto"
@@ -70,9 +74,15 @@ class Outcome:
 def run(wish: Wish, bars: Bars, tell: Callable[[str], None], path: int | None = None) -> Outcome:
     """Read, prepare, choose, fit; along a path of so many steps if asked."""
     clock = _Clock()
-    with bars.phase("Reading"):
-        table = read(wish.data, reading(wish.delimiter, wish.encoding, wish.array, wish.image))
+    model = estimator(wish, bars)
+    if path is not None:
+        model.set_params(path=path)
+    check_parameters(model)
+    with bars.phase("Reading"), spooled(wish.data) as file:
+        table = read(file, reading(wish.delimiter, wish.encoding, wish.array, wish.image))
     truth = true_labels(table, wish.truth)
+    if table.columns is not None:
+        check_known(names(wish.keep) or [], table.columns.column_names)
     recipe, raw, points = learn(
         table,
         columns=names(wish.columns),
@@ -82,17 +92,16 @@ def run(wish: Wish, bars: Bars, tell: Callable[[str], None], path: int | None = 
         image_shape=None if wish.data.is_dir() else pair(wish.image, "--image"),
         names=column_names(wish.names),
     )
+    check_request(wish, model.n_clusters, points)
     clock.stop("read")
     graph = table.graph if wish.graph and table.graph is not None else None
     for line in prepared_lines(table, recipe, graph):
         tell(line)
-    model = estimator(wish, bars)
-    if path is not None:
-        model.set_params(path=path)
     selection = None
     if wish.clusters == "auto":
-        with bars.phase("Choosing k"):
-            selection = choose_n_clusters(model, points, graph)
+        selection = choose_n_clusters(model, points, graph)
+        for line in table_lines(selection):
+            tell(line)
         tell(f"Chose {selection.n_clusters} clusters: {selection.why}.")
         model.set_params(n_clusters=selection.n_clusters)
         clock.stop("choose")
@@ -103,6 +112,14 @@ def run(wish: Wish, bars: Bars, tell: Callable[[str], None], path: int | None = 
     notes = tuple(dict.fromkeys(" ".join(str(each.message).split()) for each in caught))
     model.set_params(callback=None)
     return Outcome(wish, table, recipe, raw, points, model, selection, truth, notes, clock.seconds)
+
+
+def check_request(wish: Wish, n_clusters: int, points: Any) -> None:
+    """What the options ask for must be possible with these rows."""
+    if n_clusters > points.shape[0]:
+        raise FileError(f"{counted(points.shape[0], 'row')} cannot make {n_clusters:,} clusters. Ask for fewer: -k.")
+    if wish.metric == "cosine":
+        check_directions(points)
 
 
 def reading(delimiter: str | None, encoding: str, array: str | None, image: str | None) -> Reading:
@@ -160,13 +177,15 @@ def column_names(file: Path | None) -> list[str] | None:
 
 def prepared_lines(table: Table, recipe: Recipe, graph: Any) -> list[str]:
     """What was read and how it was prepared, for the terminal and the report."""
-    lines = [f"Read {table.n_rows:,} rows; using {len(recipe.features):,} columns."]
+    lines = [f"Read {counted(table.n_rows, 'row')}; using {counted(len(recipe.features), 'column')}."]
     if table.note:
         lines.append(f"{table.note}.")
     lines += [f"Left out column {name!r}: {reason}." for name, reason in recipe.dropped[:20]]
     if recipe.impute:
         lines.append(f"Filled missing values with the {recipe.impute} of their column.")
-    if recipe.scaling == "none":
+    if recipe.scaling == "none" and recipe.image_shape is not None:
+        lines.append("Pixels are used as they are.")
+    elif recipe.scaling == "none":
         lines.append("Columns are used in their own units (--scale standard makes them equally important).")
     elif recipe.scaling == "unit":
         lines.append("Rows are scaled to length 1.")

@@ -17,23 +17,23 @@ Color = Literal["lab", "rgb", "gray"]
 def segment(
     image: Annotated[Path, typer.Argument(metavar="IMAGE", help="PNG, JPEG, TIFF, WebP, BMP or GIF.")],
     segments: Annotated[int, typer.Option("-k", "--segments", min=1, metavar="K", help="Number of segments.")] = 6,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Folder. [default: IMAGE.lapmodes]")] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FOLDER", help="Result. [default: IMAGE.lapmodes]")
+    ] = None,
     lam: Annotated[float, typer.Option(metavar="NUMBER", min=0, help="Smoothness of the segments.")] = 3.0,
     bandwidth: Annotated[float, typer.Option(metavar="NUMBER", help="Kernel width; black to white is 1.")] = 0.15,
-    spatial: Annotated[float, typer.Option(min=0, help="What the longer side counts; black to white is 1.")] = 0.15,
+    spatial: Annotated[float, typer.Option(metavar="NUMBER", min=0, help="Weight of the longer side.")] = 0.15,
     color: Annotated[Color, typer.Option(help="Colour space.")] = "lab",
-    seed: Annotated[int, typer.Option(help="Of the random start.")] = 0,
-    jobs: Annotated[int | None, typer.Option(help="Threads. [default: all cores]")] = None,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Of the random start.")] = 0,
+    jobs: Annotated[int | None, typer.Option(metavar="N", help="Threads. [default: all cores]")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier result.")] = False,
     config: Annotated[
-        Path | None, typer.Option(is_eager=True, callback=from_file, help="TOML file with options like these.")
+        Path | None,
+        typer.Option(is_eager=True, callback=from_file, metavar="FILE", help="Options as TOML. [default: none]"),
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
 ) -> None:
-    """Divide a picture into K segments of similar colour with smooth borders.
-
-    Writes the picture with borders, the segments in their mean colours, label and soft maps.
-    """
+    """Divide a picture into K segments of similar colour: pictures, label and soft maps."""
     from .segment_command import Cut, segment_command
 
     cut = Cut(image, segments, lam, bandwidth, spatial, color, seed, jobs)

@@ -14,7 +14,7 @@ from .. import __version__
 from .._records import Array
 from ..files.atomic import check_folder_target, whole_folder
 from ..files.pictures import read_pixels, write_png
-from ..files.problems import existing_file
+from ..files.problems import counted, existing_file
 from .config import as_toml
 from .progress import bars
 
@@ -41,7 +41,9 @@ def segment_command(cut: Cut, output: Path | None, *, overwrite: bool, quiet: bo
     check_folder_target(target, overwrite=overwrite)
     pixels = read_pixels(existing_file(cut.image))
     if pixels.shape[0] * pixels.shape[1] < max(2, cut.segments):
-        raise ValueError(f"{str(cut.image)!r} has {pixels.shape[0] * pixels.shape[1]} pixels, fewer than segments.")
+        raise ValueError(
+            f"{str(cut.image)!r} has {counted(pixels.shape[0] * pixels.shape[1], 'pixel')}, too few to divide."
+        )
     with bars(quiet=quiet) as shown, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         found = segment(

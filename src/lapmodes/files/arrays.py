@@ -52,6 +52,8 @@ def as_table(path: Path, array: Array) -> Table:
         )
     if array.dtype.kind not in "fiub":
         raise FileError(f"{str(path)!r} holds {array.dtype.name} values; numbers are needed.")
+    if array.size == 0:
+        raise FileError(f"{str(path)!r} holds an array of shape {array.shape}, without any value.")
     shape = array.shape[1:] if array.ndim > 2 else None
     if shape is not None and not (len(shape) == 2 or (len(shape) == 3 and shape[2] == 3)):
         shape = None
@@ -64,7 +66,8 @@ def _mapped(path: Path) -> Any:
             array_header(stream)
         return np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, OSError, EOFError) as error:
-        raise FileError(f"{str(path)!r} is not a whole .npy file: {first_line(error)}.") from error
+        why = "it is cut off" if "mmap length" in str(error) else first_line(error)
+        raise FileError(f"{str(path)!r} is not a usable .npy file: {why}.") from error
 
 
 def _chosen(path: Path, names: Sequence[str], reading: Reading) -> str:
@@ -72,6 +75,8 @@ def _chosen(path: Path, names: Sequence[str], reading: Reading) -> str:
         if reading.array in names:
             return reading.array
         raise FileError(f"{str(path)!r} has no array {reading.array!r}; it has {listed(sorted(names))}.")
+    if not names:
+        raise FileError(f"{str(path)!r} holds no array.")
     if len(names) == 1:
         return names[0]
     for name in USUAL:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -44,8 +45,17 @@ def choose(columns: Any, wanted: Sequence[str] | None, unwanted: Sequence[str]) 
             dropped.append((name, reason))
     if not names:
         why = listed([f"{name!r} ({reason})" for name, reason in dropped]) or "there is none"
-        raise FileError(f"No column can be used: {why}. Is the delimiter right? Choose columns with --columns.")
+        one_text = len(known) == 1 and "text" in why
+        hint = "Is the delimiter right?" if one_text else "Columns of numbers that differ are needed."
+        raise FileError(f"No column can be used: {why}. {hint}")
     return Choice(tuple(names), tuple(dropped))
+
+
+def check_distinct(path: Path, names: Sequence[str]) -> None:
+    """Refuse a file in which two columns have one name."""
+    twice = [name for i, name in enumerate(names) if name in names[:i]] if len(set(names)) < len(names) else []
+    if twice:
+        raise FileError(f"{str(path)!r} has several columns named {twice[0]!r}. Give each its own name.")
 
 
 def check_known(names: Sequence[str], known: Sequence[str]) -> None:
@@ -71,10 +81,12 @@ def why_not(columns: Any, name: str, *, asked: bool) -> str | None:
     if types.is_boolean(kind):
         return None
     if not (types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)):
-        return f"it holds {kind}, not numbers"
+        return f"it holds {in_words(kind)}, not numbers"
     if column.null_count == len(column):
         return "it has no values"
     low, high = (float(value.as_py()) for value in pc.min_max(column).values())
+    if not low <= high:
+        return "it has no values"
     if types.is_integer(kind) and max(-low, high) > EXACT:
         return "its whole numbers are too long to be exact as floats, like an identifier's"
     if asked:
@@ -84,6 +96,17 @@ def why_not(columns: Any, name: str, *, asked: bool) -> str | None:
     if types.is_integer(kind) and _counts_rows(column, low, high):
         return "it only counts the rows"
     return None
+
+
+def in_words(kind: Any) -> str:
+    """What values of a type are, for somebody who does not know Arrow."""
+    from pyarrow import types
+
+    if types.is_dictionary(kind):
+        return "categories"
+    if types.is_temporal(kind):
+        return "dates or times"
+    return "records" if types.is_nested(kind) else str(kind)
 
 
 def is_vector(kind: Any) -> bool:
@@ -175,7 +198,7 @@ def _text_reason(name: str, column: Any) -> str:
         else:
             odd.append((row, value))
     if n_numbers <= len(odd):
-        return "it holds text"
+        return f"it holds text, such as {odd[0][1][:30]!r}" if odd else "it holds blank text"
     places = listed([f"{value!r} in row {row + 1}" for row, value in odd], 3)
     raise FileError(f"Column {name!r} holds numbers and text: {places}. Repair it, or leave it out: --drop {name!r}.")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,6 +15,10 @@ from .table import Reading, Table
 PURPOSE = "Reading and writing CSV files"
 SAMPLE = 2**16
 DELIMITERS = ",;\t|"
+OTHER = {"<!doctype html": "a web page", "<html": "a web page", "<?xml": "XML", "{": "JSON", "[{": "JSON", "[[": "JSON"}
+"""How text starts that is something else."""
+MISSING = ("?", "-", "--", ".", "None", "none", "<NA>", "missing", " ")
+"""Marks of a missing number that people use beside those that Arrow knows."""
 NUMBER = re.compile(r"^\s*[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?\s*$")
 
 
@@ -22,10 +27,21 @@ def read(path: Path, reading: Reading) -> Table:
     csv = require("pyarrow.csv", "cli", PURPOSE)
     options = _options(path, reading)
     with _told(path):
-        columns = csv.read_csv(path, **options)
+        columns = _parsed(csv, path, options)
         if "binary" in map(str, columns.schema.types):  # what Arrow makes of text that is not UTF-8
             raise ValueError("invalid utf8")
         return Table(columns=columns)
+
+
+def _parsed(csv: Any, path: Path, options: dict[str, Any]) -> Any:
+    """The table; if a line is wrong, once more on one thread, which knows the line's number."""
+    try:
+        return csv.read_csv(path, **options)
+    except ValueError as error:
+        if "columns, got" not in str(error):
+            raise
+    options["read_options"].use_threads = False
+    return csv.read_csv(path, **options)
 
 
 def batches(path: Path, reading: Reading, columns: Sequence[str], numeric: Sequence[str], rows: int) -> Iterator[Table]:
@@ -81,33 +97,47 @@ def _told(path: Path) -> Iterator[None]:
             raise FileError(
                 f"{str(path)!r} is not UTF-8 text. Save it as UTF-8, or say what it is, e.g. --encoding latin-1."
             ) from error
-        raise FileError(f"{str(path)!r} cannot be read as delimited text: {text}.") from error
+        raise FileError(f"{str(path)!r} cannot be read as delimited text: {plainly(text)}.") from error
+
+
+def plainly(text: str) -> str:
+    """What Arrow says about a line, in words of the file."""
+    cells = re.search(r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+): (.*)", text)
+    if cells:
+        line = f"line {cells[1]}" if cells[1] else "a line"
+        return f"{line} has {cells[3]} cells where the first has {cells[2]}: {cells[4][:60]!r}"
+    if "straddl" in text:
+        return "a line is longer than a megabyte, or a quote is never closed"
+    return text
 
 
 def _options(path: Path, reading: Reading) -> dict[str, Any]:
     """How Arrow shall parse this file: its delimiter, decimal sign and header, from the first lines."""
     csv = require("pyarrow.csv", "cli", PURPOSE)
-    head = _head(path, reading.encoding)
+    encoding, head = _head(path, reading.encoding)
     delimiter = reading.delimiter or ("\t" if path.suffix.lower() in (".tsv", ".tab") else guess_delimiter(head))
+    if delimiter == " " and reading.delimiter is None and any("  " in line.strip() for line in head):
+        raise FileError(f"{str(path)!r} lines its columns up with spaces. Put one comma or tab between them.")
     names = [cell.strip().strip('"') for cell in head[0].split(delimiter)]
     decimal = "," if delimiter != "," and _decimal_comma(head[1:]) else "."
-    read_options = csv.ReadOptions(encoding=reading.encoding)
+    read_options = csv.ReadOptions(encoding=encoding)
     if all(NUMBER.match(name) for name in names):  # no header
         read_options.column_names = [f"column_{i + 1}" for i in range(len(names))]
-    elif len(set(names)) < len(names):
-        twice = sorted({name for name in names if names.count(name) > 1})
-        raise FileError(f"{str(path)!r} has several columns named {twice[0]!r}. Give each its own name.")
     return {
         "read_options": read_options,
         "parse_options": csv.ParseOptions(delimiter=delimiter, newlines_in_values='"' in "".join(head)),
-        "convert_options": csv.ConvertOptions(decimal_point=decimal),
+        "convert_options": csv.ConvertOptions(
+            decimal_point=decimal, null_values=[*csv.ConvertOptions().null_values, *MISSING]
+        ),
     }
 
 
-def _head(path: Path, encoding: str) -> list[str]:
-    """The first lines."""
+def _head(path: Path, encoding: str) -> tuple[str, list[str]]:
+    """The encoding, which a mark at the start may change, and the first lines."""
     with open(path, "rb") as stream:
         raw = stream.read(SAMPLE)
+    if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        encoding = "utf-16"
     if b"\0" in raw and not encoding.lower().startswith("utf-16"):
         raise FileError(f"{str(path)!r} holds binary data, not delimited text. Is its ending right?")
     try:
@@ -117,18 +147,22 @@ def _head(path: Path, encoding: str) -> list[str]:
     lines = [line for line in text.lstrip("\ufeff").splitlines() if line.strip()]
     if not lines:
         raise FileError(f"{str(path)!r} holds no text.")
-    return lines[:-1] if len(raw) == SAMPLE and len(lines) > 1 else lines
+    for opening, what in OTHER.items():
+        if lines[0].lstrip().lower().startswith(opening):
+            raise FileError(f"{str(path)!r} holds {what}, not delimited text. Save it as CSV.")
+    return encoding, lines[:-1] if len(raw) == SAMPLE and len(lines) > 1 else lines
 
 
 def guess_delimiter(lines: Sequence[str]) -> str:
-    """The sign that splits the most lines into the same number of cells, more than one."""
+    """The sign that splits the most lines into the same number of cells, more than one; else a space."""
 
     def merit(sign: str) -> tuple[float, int]:
         counts = [line.count(sign) for line in lines[:100]]
         usual = max(set(counts), key=counts.count)
         return (counts.count(usual) / len(counts), usual) if usual else (0.0, 0)
 
-    return max(DELIMITERS, key=merit)
+    best = max(DELIMITERS, key=merit)
+    return best if any(best in line for line in lines) else " "
 
 
 def _decimal_comma(lines: Sequence[str]) -> bool:

@@ -22,6 +22,8 @@ def read(path: Path, reading: Reading) -> Table:
     anndata = require("anndata", "singlecell", PURPOSE)
     try:
         data = anndata.read_h5ad(path)
+    except (TypeError, KeyError, AttributeError) as error:
+        raise FileError(f"{str(path)!r} lacks the parts of an AnnData file.") from error
     except Exception as error:  # h5py and anndata raise many kinds
         raise FileError(f"{str(path)!r} is not a whole .h5ad file: {first_line(error)}.") from error
     matrix, names, source = _representation(path, data, reading.array)

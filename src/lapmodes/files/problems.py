@@ -41,6 +41,11 @@ def existing_file(path: Path) -> Path:
     return path
 
 
+def counted(n: int, thing: str) -> str:
+    """A number of things: 1 row, 2 rows."""
+    return f"{n:,} {thing}{'s'[: n != 1]}"
+
+
 def listed(names: Sequence[Any], most: int = 5) -> str:
     """The first few of many, in words."""
     shown = ", ".join(str(name) for name in names[:most])

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array, issparse
 
 from .._records import Array
 from .columns import check_known, choose, to_matrix
-from .problems import FileError, listed
+from .problems import FileError, counted, listed
 from .table import Table
 
 SCALINGS = ("auto", "none", "standard", "robust", "minmax", "unit")
@@ -45,9 +45,11 @@ class Recipe:
         """The rows as points: the same columns, gaps filled and scaled as in the fit."""
         X = self._matrix(table)
         if self.fill is None:
-            check_finite(X, self.features, first_row)
+            check_finite(X, self.features, first_row, remedy="or fit again with")
         else:
             X = filled(X, np.asarray(self.fill))
+        if self.scaling == "unit":
+            check_directions(X, first_row)
         return self.scaled(X)
 
     def scaled(self, X: Any) -> Any:
@@ -122,7 +124,10 @@ def learn(
         fill = fill_values(X, impute, recipe.features)
         recipe, X = replace(recipe, fill=tuple(fill.tolist())), filled(X, fill)
     _check_size(X, recipe.features)
+    _check_difference(X)
     recipe = learn_scaling(recipe, X, scale)
+    if recipe.scaling == "unit":
+        check_directions(X)
     return recipe, X, recipe.scaled(X)
 
 
@@ -131,7 +136,7 @@ def _start(
 ) -> tuple[Recipe, Any]:
     """The matrix and what is known of its columns."""
     if table.n_rows < 2:
-        raise FileError(f"The file has {table.n_rows} row{'s'[: table.n_rows != 1]} of data. At least 2 are needed.")
+        raise FileError(f"The file has {counted(table.n_rows, 'row')} of data. At least 2 are needed.")
     if table.columns is not None:
         choice = choose(table.columns, columns, drop)
         X, features = to_matrix(table.columns, choice.names)
@@ -157,13 +162,13 @@ def _plain(table: Table) -> Any:
     return np.ascontiguousarray(matrix, dtype=np.float32 if narrow else np.float64)
 
 
-def check_finite(X: Any, features: Sequence[str], first_row: int = 0) -> None:
+def check_finite(X: Any, features: Sequence[str], first_row: int = 0, remedy: str = "or fill them with") -> None:
     """Name the rows and columns without a finite value."""
     values = X.data if issparse(X) else X
     if np.isfinite(values).all():
         return
     if issparse(X):
-        raise FileError("The matrix has missing or infinite entries. Repair them, or use --impute zero.")
+        raise FileError(f"The matrix has missing or infinite entries. Repair them, {remedy} --impute zero.")
     rows, columns = np.nonzero(~np.isfinite(X))
     places = [
         f"row {row + 1 + first_row} ({features[column]})"
@@ -171,8 +176,8 @@ def check_finite(X: Any, features: Sequence[str], first_row: int = 0) -> None:
     ]
     what = "Infinite" if np.isinf(X[rows, columns]).all() else "Missing"
     raise FileError(
-        f"{what} values in {len(set(rows.tolist()))} rows: {listed(places)}. "
-        f"Repair them, or fill them with --impute {' or '.join(IMPUTATIONS)}."
+        f"{what} values in {counted(len(set(rows.tolist())), 'row')}: {listed(places)}. "
+        f"Repair them, {remedy} --impute {', '.join(IMPUTATIONS[:-1])} or {IMPUTATIONS[-1]}."
     )
 
 
@@ -233,6 +238,23 @@ def _location(X: Any, scale: str) -> tuple[Array, Array]:
         return X.min(axis=0), np.ptp(X, axis=0)
     low, middle, high = np.quantile(X, [0.25, 0.5, 0.75], axis=0)
     return middle, high - low
+
+
+def check_directions(X: Any, first_row: int = 0) -> None:
+    """Name the first row without any direction."""
+    empty = np.asarray(abs(X).sum(axis=1)).ravel() == 0
+    if empty.any():
+        raise FileError(
+            f"{counted(int(empty.sum()), 'row')} of zeros, the first being row {first_row + int(empty.argmax()) + 1}: "
+            "zeros point nowhere, and directions are compared. Leave such rows out, or compare lengths too "
+            "(--metric euclidean, --scale none)."
+        )
+
+
+def _check_difference(X: Any) -> None:
+    low, high = X.min(axis=0), X.max(axis=0)
+    if not (high != low).sum():
+        raise FileError("All rows are the same, so there is nothing to tell apart.")
 
 
 def _check_size(X: Any, features: Sequence[str]) -> None:

@@ -16,18 +16,16 @@ from .._diagnostics import log_density, uncertainty
 from .._persistence import atomic_write
 from .._records import Array
 from .._rows import largest_values
-from .clusters import cluster_cards, describe, row_name
+from .clusters import cluster_cards
 from .colors import hex_colors
 from .figures import DRAWN, Map, project
 from .parameters import parameter_table
-from .payload import payload, two_largest
+from .payload import payload
+from .rows import SURE, outliers, uncertain_rows
 from .story import Story
 from .words import badge, number, percent, table
 
 NEEDS_PLOTLY = "The report needs plotly, which is not installed: pip install 'lapmodes[cli]'"
-LISTED = 12
-"""Rows in the lists of uncertain and of remote ones."""
-SURE = 0.9
 # Nothing may be fetched from anywhere. WebGL charts compile their drawing code, hence 'unsafe-eval'.
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; "
@@ -56,7 +54,7 @@ def page(story: Story) -> str:
             "clusters", "The clusters", size_bars(story, sizes) + introduction(story) + cluster_cards(story, sizes)
         ),
         section("uncertain", "Rows between clusters", uncertain_rows(story, entropy)),
-        section("remote", "Rows that lie alone", remote_rows(story, density)),
+        section("outliers", "Outliers", outliers(story, density)),
         section("proof", "Can the result be trusted?", proof(story)),
         section("how", "How it was done", preparation(story) + parameter_table(story)),
         section("next", "Where to go from here", following(story)),
@@ -69,7 +67,7 @@ def page(story: Story) -> str:
         body="\n".join(sections),
         version=__version__,
         data=data,
-        plotly=plotly_script(),
+        plotly=plotly_file().read_text(encoding="utf-8").replace("</script", "<\\/script"),
         script=asset("report.js"),
     )
 
@@ -150,58 +148,6 @@ def size_bars(story: Story, sizes: Array) -> str:
     return table("Sizes of the clusters", ["cluster", "rows", "share", "drawn to scale"], rows)
 
 
-def uncertain_rows(story: Story, entropy: Array) -> str:
-    """The rows whose assignment is most spread out."""
-    rows = np.argsort(-entropy, kind="stable")[:LISTED]
-    rows = rows[entropy[rows] > 0]
-    if rows.size == 0:
-        return "<p>Every row belongs to one cluster entirely.</p>"
-    colors = hex_colors(story.n_clusters)
-    first, second, _ = two_largest(story.model.assignments_[rows])
-    Z = story.model.assignments_
-    lines = [
-        [
-            escape(row_name(story, int(row))),
-            f"{badge(int(a), colors[a])} {percent(float(Z[row, a]))}",
-            f"{badge(int(b), colors[b])} {percent(float(Z[row, b]))}",
-            row_values(story, int(row)),
-        ]
-        for row, a, b in zip(rows, first, second, strict=True)
-    ]
-    count = int((largest_values(Z) < SURE).sum())
-    return (
-        f"<p>{count:,} of {story.n:,} rows belong to no cluster to {SURE:.0%} or more. Look at these before you act on "
-        "their cluster.</p>"
-        + table("The least certain rows", ["row", "mostly", "also", "values"], lines, numeric=False)
-    )
-
-
-def remote_rows(story: Story, density: Array) -> str:
-    """The rows with the fewest others near them."""
-    rows = np.argsort(density, kind="stable")[:LISTED]
-    colors = hex_colors(story.n_clusters)
-    labels = story.model.labels_
-    lines = [
-        [escape(row_name(story, int(row))), badge(int(labels[row]), colors[labels[row]]), row_values(story, int(row))]
-        for row in rows
-    ]
-    return (
-        "<p>These rows have the fewest others near them. They may be mistakes in the data, or rare and interesting. "
-        "They do not pull on the modes, which sit where rows are dense.</p>"
-        + table("The most remote rows", ["row", "cluster", "values"], lines, numeric=False)
-    )
-
-
-def row_values(story: Story, row: int) -> str:
-    """A few values of a row in one cell."""
-    if story.image_shape is not None:
-        from .clusters import dense_row, value_range
-        from .words import picture
-
-        return picture(dense_row(story.rows, row), story.image_shape, row_name(story, row), *value_range(story.rows))
-    return escape(", ".join(f"{name} {value}" for name, value in describe(story, row, 5)))
-
-
 def proof(story: Story) -> str:
     """Convergence and the certificate in plain words."""
     model = story.model
@@ -209,11 +155,11 @@ def proof(story: Story) -> str:
     scale = max(abs(model.objective_), np.finfo(float).tiny)
     rest = "came to rest" if solution.converged else "was stopped before it came to rest"
     kept = "this was proven to the accuracy asked for" if solution.certified else "this is more than was asked for"
+    gain = f"by more than {number(model.gap_)} ({percent(model.gap_ / scale)} of it)" if model.gap_ > 0 else "at all"
     return (
         f"<p>The search {rest} after {model.n_iter_} rounds. Given these modes, no other way of sharing the rows "
-        f"among the clusters could lower the objective by more than {number(model.gap_)} "
-        f"({percent(model.gap_ / scale)} of it); "
-        f"{kept}. The modes themselves are a good solution, not provably the best of all: another start may find "
+        f"among the clusters could lower the objective {gain}; {kept}. The modes themselves are a good solution, not "
+        "provably the best of all: another start may find "
         'another.</p><figure><div id="convergence-chart" class="chart" role="img" aria-label="Objective and proven gap '
         f'over {model.n_iter_} rounds; the objective ends at {number(model.objective_)}."></div>'
         "<figcaption>Objective (lower is better) and proven bound on what could still be gained.</figcaption></figure>"
@@ -229,8 +175,8 @@ def selection_table(story: Story) -> str:
     rows = [
         [f"{row[0]}{' (chosen)' if row[0] == chosen.n_clusters else ''}", *map(number, row[1:])] for row in chosen.rows
     ]
-    return f"<p>{chosen.n_clusters} clusters: {escape(chosen.why)}.</p>" + table(
-        "Numbers of clusters that were compared", list(chosen.header), rows
+    return f"<p>{chosen.n_clusters} clusters: {escape(chosen.why)}. {COMPARED}</p>" + table(
+        "Numbers of clusters that were compared", list(chosen.header), rows, even=True
     )
 
 
@@ -254,17 +200,21 @@ def asset(name: str) -> str:
     return files("lapmodes.report").joinpath("assets", name).read_text(encoding="utf-8")
 
 
-def plotly_script() -> str:
-    """The drawing library as text; it is found without being imported, which would take a second."""
+def plotly_file() -> Path:
+    """The drawing library; it is found without being imported, which would take a second."""
     spec = find_spec("plotly")
     if spec is None or not spec.submodule_search_locations:
         raise ImportError(NEEDS_PLOTLY)
-    file = Path(spec.submodule_search_locations[0]) / "package_data" / "plotly.min.js"
-    return file.read_text(encoding="utf-8").replace("</script", "<\\/script")
+    return Path(spec.submodule_search_locations[0]) / "package_data" / "plotly.min.js"
 
 
 CLUSTERS = "<p>The mode of a cluster is where its rows are densest: its most typical values.{}</p>"
 BARS = " The bars compare it with the average of all rows; a full bar is three standard deviations."
+COMPARED = (
+    "Smallest is the size of the smallest cluster. In the other columns more is better: valley, how empty the borders "
+    "are; eigengap, how much weaker links get with one cluster more; stability, how alike clusters are when a tenth of "
+    "the rows is left out; agreement between unlike ways of clustering."
+)
 GLOSSARY = """<details><summary>What the words mean</summary><dl>
 <dt>Cluster</dt><dd>A group of rows that are alike, or linked by a chain of rows that are alike.</dd>
 <dt>Mode</dt><dd>The place where a cluster is densest. Unlike an average it always looks like real data.</dd>
@@ -279,7 +229,7 @@ TEMPLATE = """<!doctype html>
 <title>{title}</title><link rel="icon" href="data:,"><style>{style}</style></head>
 <body><a class="skip" href="#main">Skip to the report</a>
 <div class="top"><nav aria-label="Sections"><a href="#map">Map</a> <a href="#clusters">Clusters</a>
-<a href="#uncertain">Between</a> <a href="#remote">Alone</a> <a href="#proof">Trust</a> <a href="#how">How</a>
+<a href="#uncertain">Between</a> <a href="#outliers">Outliers</a> <a href="#proof">Trust</a> <a href="#how">How</a>
 <a href="#next">Next</a></nav><button type="button" id="theme" aria-pressed="false">Dark</button></div>
 <main id="main">{body}</main>
 <footer><p>Made by lapmodes {version}. This page is complete in itself and sends nothing anywhere.</p></footer>

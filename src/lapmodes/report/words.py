@@ -34,13 +34,15 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %" if share in (0, 1) or 0.1 <= share <= 0.99 else f"{100 * share:.1f} %"
 
 
-def table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]], *, numeric: bool = True) -> str:
+def table(
+    caption: str, header: Sequence[str], rows: Sequence[Sequence[str]], *, numeric: bool = True, even: bool = False
+) -> str:
     """A table of ready HTML cells, whose first cell names the row; it scrolls sideways by itself."""
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in header)
     body = "".join(
         f'<tr><th scope="row">{row[0]}</th>{"".join(f"<td>{cell}</td>" for cell in row[1:])}</tr>' for row in rows
     )
-    style = " class=numbers" if numeric else ""
+    style = ' class="even"' if even else ' class="numbers"' if numeric else ""
     return (
         f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(caption)}"><table{style}>'
         f"<caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"

@@ -7,6 +7,8 @@
   const place = (text, axis) => Float64Array.from(words(text), (step) => data.low[axis] + (step / 65535) * data.span[axis]);
   const root = document.documentElement;
   const MANY = 4000, FEW = 6000;
+  // Blue to yellow, which colour-blind eyes tell apart; both ends stand out from the page.
+  const ON_LIGHT = [[0, "#00306f"], [0.5, "#7d7c78"], [1, "#d8a200"]], ON_DARK = [[0, "#5f87c4"], [0.5, "#a5a08a"], [1, "#ffe94e"]];
 
   const x = place(data.x, 0), y = place(data.y, 1);
   const first = index(data.first), second = index(data.second), weight = bytes(data.weight);
@@ -52,7 +54,7 @@
   const size = Math.max(3, Math.min(8, 260 / Math.sqrt(shown.length + 1) + 2));
 
   const markers = (choice) => {
-    const bar = (title, low, high) => ({ showscale: true, cmin: 0, cmax: 255, colorscale: "Cividis",
+    const bar = (title, low, high) => ({ showscale: true, cmin: 0, cmax: 255, colorscale: root.dataset.theme === "dark" ? ON_DARK : ON_LIGHT,
       colorbar: { title: { text: title, side: "right" }, thickness: 12, tickvals: [0, 255], ticktext: [low, high], outlinewidth: 0 } });
     const common = { size, opacity: shown.length > 20000 ? 0.6 : 0.85 };
     if (choice === "density") return { ...common, color: shown.map((i) => density[i]), ...bar("density (rank)", "alone", "crowded") };
@@ -86,12 +88,16 @@
       { type: "scatter", mode: "lines+markers", name: "proven gap", x: rounds, y: data.gap, yaxis: "y2", line: { color: other, dash: "dot" }, marker: { symbol: "square" }, hovertemplate: "round %{x}: %{y:.3g}<extra>proven gap</extra>" },
     ];
     const positive = data.gap.every((gap) => gap > 0);
+    // A change too small to matter is drawn as the flat line that it is, and a gap of zero lies on the floor.
+    const [low, high] = [Math.min(...data.objective), Math.max(...data.objective)];
+    const flat = high - low < 1e-6 * Math.abs(high) ? 1e-3 * Math.abs(high) : 0;
     Plotly.react("convergence-chart", traces, layout({
       margin: { l: 60, r: 65, t: 10, b: 45 },
       xaxis: { title: { text: "round" }, dtick: rounds.length < 12 ? 1 : undefined },
-      yaxis: { title: { text: "objective", font: { color: ours } } },
+      yaxis: { title: { text: "objective", font: { color: ours } }, range: flat ? [low - flat, high + flat] : undefined },
       yaxis2: { title: { text: "proven gap", font: { color: other } }, overlaying: "y", side: "right", showgrid: false,
-        type: positive ? "log" : "linear", tickformat: ".1e", nticks: 5 },
+        type: positive ? "log" : "linear", tickformat: ".1e", nticks: 5, ...(positive ? {} : { rangemode: "tozero" }),
+        ...(data.gap.every((gap) => gap === 0) ? { range: [0, 1], tickvals: [0], ticktext: ["0"] } : {}) },
     }), config);
   };
 

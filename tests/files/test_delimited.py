@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from lapmodes.files import FileError, Reading, read
+
+ROWS = [(1.5, 2), (3.25, 4), (-0.5, 6)]
+PLAIN = "a,b\n" + "".join(f"{a},{b}\n" for a, b in ROWS)
+WAYS = {
+    "commas": PLAIN.encode(),
+    "semicolons and decimal commas": PLAIN.replace(",", ";").replace(".", ",").encode(),
+    "tabs": PLAIN.replace(",", "\t").encode(),
+    "single spaces": PLAIN.replace(",", " ").encode(),
+    "UTF-8 with a mark": PLAIN.encode("utf-8-sig"),
+    "UTF-16, as sheets are saved": PLAIN.encode("utf-16"),
+    "old line ends": PLAIN.replace("\n", "\r").encode(),
+    "quotes": PLAIN.replace("a,b", '"a","b"').encode(),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_same_table_however_it_is_written(tmp_path, way):
+    (tmp_path / "x.csv").write_bytes(WAYS[way])
+    columns = read(tmp_path / "x.csv").columns
+    assert columns.column_names == ["a", "b"]
+    np.testing.assert_array_equal(np.column_stack([columns["a"], columns["b"]]), ROWS)
+
+
+def test_a_column_of_missing_numbers_only_is_left_out(here, lapmodes):
+    rows = {"gone": [float("nan")] * 9, "size": np.arange(9.0) ** 2}
+    pa.parquet.write_table(pa.table(rows), here / "x.parquet")
+    result = lapmodes("fit", "x.parquet", "-k", 2, "--no-report")
+    assert result.exit_code == 0, result.output
+    assert "Left out column 'gone': it has no values." in result.stderr
+
+
+@pytest.mark.parametrize("mark", ["", "NA", "n/a", "NaN", "?", "-", ".", "None"])
+def test_marks_of_missing_numbers(tmp_path, mark):
+    (tmp_path / "x.csv").write_text(f"a,b\n1,x\n{mark},y\n3,{mark}\n")
+    columns = read(tmp_path / "x.csv").columns
+    assert columns["a"].to_pylist() == [1, None, 3]
+    assert columns["b"].to_pylist() == ["x", "y", mark]
+
+
+def test_an_unknown_encoding_is_said(tmp_path):
+    (tmp_path / "x.csv").write_text(PLAIN)
+    with pytest.raises(FileError, match="no encoding 'klingon'"):
+        read(tmp_path / "x.csv", Reading(encoding="klingon"))
