@@ -33,9 +33,11 @@ def settled(neighbors: Neighbors, k: int) -> Neighbors:
         return neighbors.first(k)
     unit = float(neighbors.distances.mean()) or 1.0  # the grid of rounding scales with the points
     distances = unit * rounded(neighbors.distances / unit)
-    order = np.lexsort((neighbors.indices, distances), axis=1)[:, :k]
-    indices, distances = (np.take_along_axis(each, order, axis=1) for each in (neighbors.indices, distances))
-    return Neighbors(indices, distances, neighbors.recall)
+    indices = neighbors.indices.copy()
+    tied = np.flatnonzero((distances[:, 1:] <= distances[:, :-1]).any(axis=1))
+    order = np.lexsort((indices[tied], distances[tied]), axis=1)
+    indices[tied] = np.take_along_axis(indices[tied], order, axis=1)
+    return Neighbors(np.ascontiguousarray(indices[:, :k]), np.ascontiguousarray(distances[:, :k]), neighbors.recall)
 
 
 def rounded(lengths: Any) -> Any:
