@@ -35,8 +35,12 @@ def peers() -> dict[str, dict[str, str]]:
         return {f"{row['battery']}/{row['dataset']}": row for row in csv.DictReader(stream)}
 
 
-def images(all_of_mnist: bool = True, samples: int = SAMPLES) -> Iterator[tuple[str, Any, np.ndarray]]:
+def images(largest: int, samples: int = SAMPLES) -> Iterator[tuple[str, Any, np.ndarray]]:
     """Digits, COIL-20, samples of MNIST, TDT2 with TF-IDF, all of MNIST."""
+    return (found for found in _images(samples, largest) if found[1].shape[0] <= largest)
+
+
+def _images(samples: int, largest: int) -> Iterator[tuple[str, Any, np.ndarray]]:
     from sklearn.datasets import load_digits
 
     from lapmodes.datasets import load_tdt2
@@ -51,9 +55,9 @@ def images(all_of_mnist: bool = True, samples: int = SAMPLES) -> Iterator[tuple[
             rng = np.random.default_rng(seed)
             rows = np.concatenate([rng.choice(np.flatnonzero(y == c), size, replace=False) for c in range(10)])
             yield name, X[rows].astype(np.float64), y[rows]
-    yield ("TDT2", *load_tdt2())
-    if all_of_mnist:
-        yield "MNIST-70k", X, y
+    if largest >= 9394:  # reading the texts takes a while
+        yield ("TDT2", *load_tdt2())
+    yield "MNIST-70k", X, y
 
 
 def mnist() -> tuple[np.ndarray, np.ndarray]:

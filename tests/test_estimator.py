@@ -133,6 +133,17 @@ def test_objective_and_gap_are_what_they_say(blobs, anchor, balance):
     assert model.gap_ <= np.sum(G * model.assignments_) - G.min(axis=1).sum() + 1e-9
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_labels_survive_scaling_and_rotation_though_distances_tie(seed):
+    rng = np.random.default_rng(seed)
+    X = np.round(rng.normal(size=(150, 2)) * 4)  # one heap of lattice points: no clear clusters, many equal distances
+    angle = 0.3
+    turn = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
+    one, *others = (LaplacianKModes(4, random_state=0).fit(each).labels_ for each in (X, 1e6 * X, 1e-6 * X, X @ turn))
+    for other in others:
+        np.testing.assert_array_equal(one, other)
+
+
 def test_balance_keeps_clusters_alive_at_large_lam(blobs):
     X, y = blobs
     rule = {"lam": 100.0, "bandwidth": 0.7, "affinity": "adaptive", "n_neighbors": 70, "init": X[[0, 70, 130]]}

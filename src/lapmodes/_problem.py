@@ -23,7 +23,7 @@ from .graph.affinity import (
 )
 from .graph.anchors import usual_anchors
 from .graph.bandwidth import LOCAL_NEIGHBOR, edge_scale, entropic_bandwidth, mean_scale
-from .graph.landscape import SPARE, given, settled, survey
+from .graph.landscape import given, settled_neighbors, survey
 from .graph.laplacian import balanced, build_graph, empty_graph, linked
 from .graph.neighbors import NeighborIndex
 from .solve.objective import even_masses
@@ -275,8 +275,7 @@ def _neighbors(estimator: Any, X: Any, kind: Any, threads: int, progress: Progre
     with progress.phase("neighbours", X.shape[0]) as step:
         index = NeighborIndex(X, threads)
         if consensus:
-            spare = SPARE if X.dtype == np.float64 else 0
-            return index, settled(index.query_self(reach + spare, step), reach)
+            return index, settled_neighbors(X, index, reach, step)
         return index, index.query_self(reach, step)
 
 

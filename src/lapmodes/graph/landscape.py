@@ -8,10 +8,11 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 
 from .. import _native
-from .._records import Graph, Landscape, Neighbors, Tree
+from .._progress import Step, no_step
+from .._records import Array, Graph, Landscape, Neighbors, Tree
 from .bandwidth import local_scale
 from .laplacian import build_graph
-from .neighbors import NeighborIndex
+from .neighbors import TREE_DIMENSIONS, NeighborIndex
 from .spanning import spanning_tree
 
 FAINT = 1e-6
@@ -22,20 +23,40 @@ SIGNIFICANT = 2.0**36
 """Distances that agree to one in this many are equal: double precision tells more, but not after a rotation."""
 SPARE = 4
 """Neighbours to search for beyond those needed, so that equals at the end of a list are all seen."""
+DEEP = 64
+"""The same for lists that end among equals, in few dimensions, where that is cheap."""
 
 
-def settled(neighbors: Neighbors, k: int) -> Neighbors:
+def settled_neighbors(X: Any, index: NeighborIndex, k: int, step: Step = no_step) -> Neighbors:
     """The k nearest, distances rounded and equals in the order of the rows: the same for scaled and rotated points.
 
     Single precision is left alone: its last digits are all it has.
     """
-    if neighbors.distances.dtype != np.float64:
-        return neighbors.first(k)
-    unit = float(neighbors.distances.mean()) or 1.0  # the grid of rounding scales with the points
-    distances = unit * rounded(neighbors.distances / unit)
-    order = np.lexsort((neighbors.indices, distances), axis=1)[:, :k]
-    indices, distances = (np.take_along_axis(each, order, axis=1) for each in (neighbors.indices, distances))
-    return Neighbors(indices, distances, neighbors.recall)
+    if X.dtype != np.float64:
+        return index.query_self(k, step)
+    found = index.query_self(k + SPARE, step)
+    unit = float(found.distances.mean()) or 1.0  # the grid of rounding scales with the points
+    near = _settled(found.indices, unit * rounded(found.distances / unit))
+    more = near.distances.shape[1] - k
+    if more > 0 and X.shape[1] <= TREE_DIMENSIONS:
+        unseen = np.flatnonzero(near.distances[:, -1] == near.distances[:, k - 1])
+        if unseen.size:
+            wide = index.query(X[unseen], k + DEEP)
+            own = wide.indices == unseen[:, None]
+            distances = np.where(own, np.inf, unit * rounded(wide.distances / unit))
+            wide = _settled(wide.indices, distances)
+            near.indices[unseen, :k], near.distances[unseen, :k] = wide.indices[:, :k], wide.distances[:, :k]
+    indices, distances = (np.ascontiguousarray(each[:, :k]) for each in (near.indices, near.distances))
+    return Neighbors(indices, distances, found.recall)
+
+
+def _settled(indices: Array, distances: Array) -> Neighbors:
+    """Each list by distance, equals by row."""
+    indices, distances = indices.copy(), distances.copy()
+    tied = np.flatnonzero((distances[:, 1:] <= distances[:, :-1]).any(axis=1))
+    order = np.lexsort((indices[tied], distances[tied]), axis=1)
+    indices[tied], distances[tied] = (np.take_along_axis(each[tied], order, axis=1) for each in (indices, distances))
+    return Neighbors(indices, distances)
 
 
 def rounded(lengths: Any) -> Any:

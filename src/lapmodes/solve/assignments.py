@@ -7,7 +7,15 @@ import numpy as np
 from .. import _native
 from .._records import Array, Assignments, Certificate, Graph
 from .faces import Faces, Pace
-from .objective import balance_of, certificate_from, certify, even_masses, scale_of, statistics
+from .objective import (
+    balance_of,
+    certificate_from,
+    certify,
+    even_masses,
+    least_unevenness,
+    scale_of,
+    statistics,
+)
 from .points import one_hot
 
 BOLD = 1.3
@@ -76,6 +84,7 @@ class Sweeps:
 
     def __init__(self, graph: Graph, B: Array, lam: float, Z: Array, step: Array, threads: int) -> None:
         self.graph, self.B, self.lam = graph, B, lam
+        self._least = least_unevenness(graph, Z.shape[1])
         self.Z, self.before = Z, Z.copy()
         """The iterate, and the one before it."""
         self.step = step.astype(Z.dtype)
@@ -92,7 +101,7 @@ class Sweeps:
         _native.sweep(*problem, self.Z, self.before, self._WZ, self.step, momentum, *room, self.threads)
         self.Z, self.before = self.before, self.Z
         self.number += 1
-        return certificate_from(self._stats, self.lam) if certifies else None
+        return certificate_from(self._stats, self.lam, self._least) if certifies else None
 
     @property
     def uphill(self) -> bool:

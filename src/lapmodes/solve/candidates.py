@@ -11,6 +11,7 @@ import numpy as np
 
 from .._records import MANY_CLUSTERS, Array, Graph, Landscape
 from .communities import community_labels, modularity
+from .consensus import SAME
 from .linkage import even_labels
 from .points import Points
 from .prominence import prominent_labels
@@ -100,8 +101,16 @@ def _best_runs(graphs: tuple[Graph, ...], runs: dict[Run, Array]) -> dict[str, A
     for i, graph in enumerate(graphs):
         own = [labels for (of, _), labels in runs.items() if of == i]
         if own:
-            best[f"{COMMUNITIES}{i}"] = own[0] if len(own) == 1 else max(own, key=partial(modularity, graph.affinity))
+            best[f"{COMMUNITIES}{i}"] = _best(own, graph)
     return best
+
+
+def _best(runs: list[Array], graph: Graph) -> Array:
+    """The run of highest modularity, the first of equals."""
+    if len(runs) == 1:
+        return runs[0]
+    merits = np.array([modularity(graph.affinity, labels) for labels in runs])
+    return runs[int(np.flatnonzero(merits >= merits.max() - SAME)[0])]
 
 
 def _in_parallel(makers: list[Callable[[], Array]], threads: int) -> list[Array]:

@@ -17,6 +17,9 @@ CUT_SHARE = 0.5
 TRUST_POWER = 4
 """Votes weigh as much as their agreement with the chosen partition to this power."""
 
+SAME = 1e-9
+"""Merits this near are equal, and the first one counts: rounding must not choose, nor number the clusters."""
+
 
 @dataclass(frozen=True)
 class Consensus:
@@ -51,7 +54,7 @@ def find_consensus(candidates: dict[str, Array], W: Any, K: int, *, sparse: bool
     agreement = pairs.sum(axis=1) / max(len(names) - 1, 1)
     cut = np.array([normalized_cut(W, labels) for labels in partitions])
     score = _standard(agreement) - CUT_SHARE * _standard(cut)
-    chosen = int(score.argmax())
+    chosen = int(np.flatnonzero(score >= score.max() - SAME)[0])
     trust = np.maximum(pairs[chosen], 0) ** TRUST_POWER
     trust[chosen] = 1
     votes = count_votes(partitions, partitions[chosen], trust, K, sparse=sparse)

@@ -32,10 +32,10 @@ def statistics(n: int) -> Array:
     return np.empty((-(-n // _native.BLOCK_ROWS), 4))
 
 
-def certificate_from(stats: Array, lam: float) -> Certificate:
-    """Energy and gap from the block sums of a sweep."""
+def certificate_from(stats: Array, lam: float, least: float = 0.0) -> Certificate:
+    """Energy and gap from the block sums of a sweep; `least` is what even masses cost."""
     smoothness, linear, gap = stats[:, :3].sum(axis=0)
-    return Certificate(float(lam * smoothness - linear), float(gap))
+    return Certificate(float(lam * (smoothness + least) - linear), float(gap))
 
 
 def certify(graph: Graph, B: Array, lam: float, Z: Array, threads: int = 1) -> Certificate:
@@ -45,16 +45,26 @@ def certify(graph: Graph, B: Array, lam: float, Z: Array, threads: int = 1) -> C
     """
     stats = statistics(Z.shape[0])
     _native.certify(*graph.arrays, B, lam, even_masses(graph, Z, threads), Z, stats, threads)
-    return certificate_from(stats, lam)
+    return certificate_from(stats, lam, least_unevenness(graph, Z.shape[1]))
 
 
 def even_masses(graph: Graph, Z: Array, threads: int) -> Array:
-    """The vector c Z'd, by which the native loops add c d d' to L; empty without balance."""
+    """The vector c (Z'd - s/K) with s = sum(d), by which the native loops add c d d' to L; empty without balance.
+
+    Where rows of Z sum to 1, s/K changes neither steps nor certificate, and the energy by a constant that would
+    drown the rest in single precision.
+    """
     if graph.evenness == 0:
         return np.empty(0, dtype=Z.dtype)
     sums = np.empty((-(-Z.shape[0] // _native.BLOCK_ROWS), Z.shape[1]))
     _native.masses(graph.diagonal, Z, sums, threads)
-    return (graph.evenness * sums.sum(axis=0)).astype(Z.dtype)
+    total = sums.sum(axis=0)
+    return (graph.evenness * (total - total.mean())).astype(Z.dtype)
+
+
+def least_unevenness(graph: Graph, K: int) -> float:
+    """The balance c |Z'd|^2 where all masses are the same: c s^2 / K."""
+    return balance_of(graph) * float(graph.diagonal.sum(dtype=np.float64)) / K if graph.evenness else 0.0
 
 
 def balance_of(graph: Graph) -> float:

@@ -11,7 +11,7 @@ from .._progress import Step, no_step
 from .._records import MANY_CLUSTERS, Array, Graph, Landscape, Start
 from .._rows import as_dense, as_sparse, largest_columns
 from .alternate import Settings, alternate
-from .consensus import Consensus, find_consensus
+from .consensus import SAME, Consensus, find_consensus
 from .partial import cluster_order, spread_labels
 from .points import Points, as_points, kernel_values, nearest_mode, one_hot
 from .spectral import spectral_labels
@@ -143,7 +143,7 @@ def best_kmeans(
         seeds = _seeds(points, "k-means++", K, rng, sample_weight)
         start = from_modes(points, seeds, sparse=sparse)
         run = alternate(points, graph, start, 0.0, np.inf, KMEANS_SETTINGS, sample_weight=sample_weight)
-        if run.objective < lowest:
+        if run.objective < lowest * (1 - SAME):
             best, lowest = Start(run.C, run.Z), run.objective
         step(1, f"K-means inertia {lowest:.6g}")
     assert best is not None
