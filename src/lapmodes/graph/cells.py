@@ -1,6 +1,6 @@
 """Approximate nearest neighbours of many dense rows: nearby cells of a few partitions, then neighbours of neighbours.
 
-The rows are cut into cells of about 500 by two levels of K-means. Rows are compared with those of their own cell and
+The rows are cut into cells of about 1000 by two levels of K-means. Rows are compared with those of their own cell and
 of the nearest few, and each list is then improved by the neighbours of its neighbours. Another partition, with its
 borders elsewhere, follows until a random sample of rows, compared with all others, shows the recall asked for. Work
 grows linearly with the number of rows. The result depends on the seed, and on rounding in scikit-learn's K-means.
@@ -18,16 +18,16 @@ from .. import _native
 from .._records import Array
 from .blocks import Rows, Shortlists, consecutive, every_pair, search
 
-CELL_ROWS = 500
+CELL_ROWS = 1000
 SAMPLE_PER_CELL = 50
 """Rows on which the centre of each cell is found."""
-PROBES = 5
+PROBES = 8
 """Cells visited from each cell in one partition, its own included."""
 MAX_PARTITIONS = 8
 CHECKED_ROWS = 500
 RECALL = 0.985
 CHUNK_ROWS = 65536
-LIST_MARGIN = 5
+LIST_MARGIN = 2
 """Neighbours kept beyond those asked for while lists are improved."""
 
 
@@ -58,10 +58,12 @@ class Cells:
         half = np.einsum("ij,ij->i", C, C) / 2
         count = min(count, len(C))
         found = np.empty((Q.shape[0], count), dtype=np.int32)
-        for start in range(0, Q.shape[0], 4096):
-            rows = slice(start, start + 4096)
+        for start in range(0, Q.shape[0], 1024):
+            rows = slice(start, start + 1024)
             score = half - (Q[rows] - self.centers.mean(axis=0)) @ C.T
-            found[rows] = np.argsort(score, axis=1, kind="stable")[:, :count]
+            some = np.sort(np.argpartition(score, count - 1, axis=1)[:, :count], axis=1)
+            order = np.argsort(np.take_along_axis(score, some, axis=1), axis=1, kind="stable")
+            found[rows] = np.take_along_axis(some, order, axis=1)
         return found
 
 

@@ -200,16 +200,6 @@ inline Vec<double, 4> load_first(const double* row, Vec<double, 4>) {
     return _mm256_maskload_pd(row, mask);
 }
 #endif
-#if defined(__AVX512F__)
-template <int K>
-inline Vec<float, 16> load_first(const float* row, Vec<float, 16>) {
-    return _mm512_maskz_loadu_ps(static_cast<__mmask16>((1 << K) - 1), row);
-}
-template <int K>
-inline Vec<double, 8> load_first(const double* row, Vec<double, 8>) {
-    return _mm512_maskz_loadu_pd(static_cast<__mmask8>((1 << K) - 1), row);
-}
-#endif
 // The first K lanes of a, the others of b.
 template <class T, int W, int K>
 inline Vec<T, W> mixed_first(Vec<T, W> a, Vec<T, W> b) {
@@ -257,26 +247,31 @@ struct Short {
     V counted(std::int64_t, V a) const { return a; }
 };
 
-// Calls body(cut) for rows of at least `Width` entries, with a fixed number of vectors for short ones.
-template <class T, int Width = kVectorBytes / sizeof(T), class Body>
+// Calls body(cut) for rows of at least one vector, with a fixed number of vectors for short ones.
+template <class T, class Body>
 void with_wide_cut(std::int64_t k, Body body) {
-    switch ((k + Width - 1) / Width) {
-        case 1: return body(Cut<T, Width, 1>(k));
-        case 2: return body(Cut<T, Width, 2>(k));
-        case 3: return body(Cut<T, Width, 3>(k));
-        case 4: return body(Cut<T, Width, 4>(k));
-        case 5: return body(Cut<T, Width, 5>(k));
-        default: return body(Cut<T, Width, 0>(k));
+    constexpr int W = kVectorBytes / sizeof(T);
+    switch ((k + W - 1) / W) {
+        case 1: return body(Cut<T, W, 1>(k));
+        case 2: return body(Cut<T, W, 2>(k));
+        case 3: return body(Cut<T, W, 3>(k));
+        case 4: return body(Cut<T, W, 4>(k));
+        case 5: return body(Cut<T, W, 5>(k));
+        default: return body(Cut<T, W, 0>(k));
     }
 }
 
-// The same for any K: one vector a row where a row is shorter than a vector.
-template <class T, int K = kVectorBytes / sizeof(T) - 1, class Body>
+// Calls body(cut) for rows of any length. Those shorter than a vector fill part of one; the widest vectors would be
+// mostly empty there, so that half of one is used.
+template <class T, int K = (kVectorBytes < 32 ? kVectorBytes : 32) / sizeof(T) - 1, class Body>
 void with_cut(std::int64_t k, Body body) {
+    constexpr int W = kVectorBytes / sizeof(T), half = (kVectorBytes < 32 ? kVectorBytes : 32) / sizeof(T);
     if constexpr (K > 0) {
-        if (k == K) return body(Short<T, kVectorBytes / sizeof(T), K>{});
+        if (k == K) return body(Short<T, half, K>{});
         return with_cut<T, K - 1>(k, body);
     } else {
+        if constexpr (half < W)
+            if (k < W) return body(Cut<T, half, 2>(k));
         with_wide_cut<T>(k, body);
     }
 }
