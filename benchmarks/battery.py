@@ -6,6 +6,7 @@
     python benchmarks/battery.py invariance      labels after scaling and rotation
     python benchmarks/battery.py labels          MNIST-70k from one label a class, beside label spreading
     python benchmarks/battery.py select          how often select finds the number of clusters
+    python benchmarks/battery.py criterion       how well the choice among candidates ranks them
     python benchmarks/battery.py ablation        what each part brings
 
 Looks for its data in the folder that LAPMODES_DATA names. A set's score is the best adjusted Rand index over its
@@ -165,6 +166,35 @@ def run_select(largest: int) -> None:
     print(f"of {rows} sets within one:", hits)
 
 
+def run_criterion(largest: int) -> None:
+    """Rank correlation of the label-free score with the adjusted Rand index, over the candidates of each set."""
+    from scipy.stats import spearmanr
+
+    from lapmodes.solve import consensus, start
+
+    found: list[consensus.Consensus] = []
+    rows = []
+
+    def noted(*args: Any, **options: Any) -> consensus.Consensus:
+        found.append(consensus.find_consensus(*args, **options))
+        return found[-1]
+
+    with mock.patch.object(start, "find_consensus", noted):
+        for name, X, labelings in battery(largest):
+            y = labelings[0]
+            real = y > 0
+            METHODS["lapmodes"](np.unique(y[real]).size, 0).fit(X)
+            ari = np.array([adjusted_rand_score(y[real], labels[real]) for labels in found[-1].partitions])
+            told = np.ptp(ari) > 0 and np.ptp(found[-1].score) > 0
+            rank = spearmanr(found[-1].score, ari)[0] if told else np.nan
+            rows.append((rank, ari[found[-1].chosen], ari.max(), ari.mean()))
+            print(
+                f"{name:26s} rank correlation {rank:6.2f}  chosen {rows[-1][1]:.3f}  best {ari.max():.3f}", flush=True
+            )
+    rank, chosen, best, mean = np.nanmean(rows, axis=0)
+    print(f"mean rank correlation {rank:.2f}; chosen {chosen:.3f}, best {best:.3f}, mean candidate {mean:.3f}")
+
+
 @contextmanager
 def without(prefix: str) -> Iterator[None]:
     """Leave out the candidates whose names begin so."""
@@ -204,7 +234,7 @@ def run_ablation(largest: int) -> None:
 def main() -> None:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    what = ("sets", "states", "images", "invariance", "labels", "select", "ablation")
+    what = ("sets", "states", "images", "invariance", "labels", "select", "criterion", "ablation")
     parser.add_argument("what", nargs="?", choices=what, default="sets")
     parser.add_argument("--method", choices=METHODS, default="lapmodes")
     parser.add_argument("--largest", type=int, default=10**9, help="leave out sets with more points")
@@ -219,6 +249,7 @@ def main() -> None:
         "invariance": lambda: run_invariance(options.largest),
         "labels": lambda: run_labels(options.draws),
         "select": lambda: run_select(options.largest),
+        "criterion": lambda: run_criterion(options.largest),
         "ablation": lambda: run_ablation(options.largest),
     }[options.what]()
 
