@@ -48,6 +48,8 @@ def test_any_finite_row_lands_on_the_simplex(V):
         ([-1e300, -1e300, -2e300], [0.5, 0.5, 0]),
         ([0.2, 0.3, 0.5], [0.2, 0.3, 0.5]),
         ([7.0], [1.0]),
+        ([-np.finfo(float).max], [1.0]),
+        ([-np.finfo(float).max] * 3, [1 / 3] * 3),
     ],
 )
 def test_extreme_rows(row, expected):

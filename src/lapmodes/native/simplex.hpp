@@ -60,7 +60,7 @@ void project_rows(T* V, std::int64_t n, std::int64_t k, int threads) {
             std::vector<typename C::V> v(cut.size());
 #pragma omp for schedule(static)
             for (std::int64_t row = 0; row < n; ++row) {
-                for (std::int64_t r = 0; r < cut.size(); ++r) v[r] = cut.filled(cut.load_row(V + row * k, r), std::numeric_limits<T>::lowest());
+                for (std::int64_t r = 0; r < cut.size(); ++r) v[r] = cut.filled(cut.load_row(V + row * k, r), -std::numeric_limits<T>::infinity());
                 lower_to_zero<T>(cut, v.data());
                 cut_below<T>(cut, threshold<T>(cut, v.data(), T(-1)), v.data());
                 for (std::int64_t r = 0; r < cut.size(); ++r) cut.store_row(V + row * k, r, v[r]);

@@ -176,7 +176,7 @@ class Sweeper {
 
     // Row n's share of the energy; returns the least entries of the gradient at z.
     V tally(std::int64_t n, const V* wz, V& smoothness, V& fidelity) const {
-        const T *z = s_.Z + n * cut_.k, *b = p_.B + n * cut_.k, d = p_.diagonal[n], most = std::numeric_limits<T>::max();
+        const T *z = s_.Z + n * cut_.k, *b = p_.B + n * cut_.k, d = p_.diagonal[n], most = std::numeric_limits<T>::infinity();
         V smooth{}, linear{}, low = splat<T, W>(most);
         for (std::int64_t r = 0; r < cut_.size(); ++r) {
             const V zr = cut_.load_row(z, r), br = cut_.load_row(b, r);
@@ -209,7 +209,7 @@ class Sweeper {
             const V zr = cut_.load_row(z, r);
             y[r] = zr + s_.momentum * (zr - cut_.load_row(z_old, r));
             const V wy = wz[r] + s_.momentum * (wz[r] - cut_.load_row(wz_old, r));
-            v[r] = cut_.filled(keep * y[r] + pull * wy + s * cut_.load_row(b, r), std::numeric_limits<T>::lowest());
+            v[r] = cut_.filled(keep * y[r] + pull * wy + s * cut_.load_row(b, r), -std::numeric_limits<T>::infinity());
             top = r == 0 ? v[0] : larger<T, W>(top, v[r]);
         }
         return top;
