@@ -44,6 +44,8 @@ namespace avx2 {
 template <class T>
 const Kernels<T>& kernels();
 }
+#endif
+#ifdef LAPMODES_AVX512
 namespace avx512 {
 template <class T>
 const Kernels<T>& kernels();

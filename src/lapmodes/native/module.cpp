@@ -47,9 +47,11 @@ using Index = std::int64_t;
 std::string best_isa() {
 #ifdef LAPMODES_X86
     __builtin_cpu_init();
+#ifdef LAPMODES_AVX512
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
         return "avx512";
+#endif
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "avx2";
 #endif
     return "baseline";
@@ -67,8 +69,10 @@ void set_isa(const std::string& name) {
 
 template <class T>
 const Kernels<T>& table() {
-#ifdef LAPMODES_X86
+#ifdef LAPMODES_AVX512
     if (current_isa == "avx512") return lapmodes::avx512::kernels<T>();
+#endif
+#ifdef LAPMODES_X86
     if (current_isa == "avx2") return lapmodes::avx2::kernels<T>();
 #endif
     return lapmodes::baseline::kernels<T>();
