@@ -21,6 +21,8 @@ FAINT = 1e-6
 
 SIGNIFICANT = 2.0**36
 """Distances that agree to one in this many are equal: double precision tells more, but not after a rotation."""
+ROUGH_POINTS = 20_000
+"""Above this, and without a tree to search, separate parts are joined roughly."""
 SPARE = 4
 """Neighbours to search for beyond those needed, so that equals at the end of a list are all seen."""
 DEEP = 64
@@ -72,7 +74,7 @@ def survey(X: Any, neighbors: Neighbors, n_neighbors: int, threads: int, only: G
     """
     half = max(1, n_neighbors // 2)
     core = neighbors.distances[:, min(max(half - 2, 0), neighbors.distances.shape[1] - 1)]
-    rough = only is not None
+    rough = only is not None or (X.shape[0] > ROUGH_POINTS and X.shape[1] > TREE_DIMENSIONS)
     trees = tuple(spanning_tree(X, neighbors, threads, each, rough=rough) for each in (None, core))
     if only is not None:
         return Landscape((only,), neighbors, trees, n_neighbors)
