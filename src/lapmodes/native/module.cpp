@@ -1,12 +1,11 @@
 // lapmodes._native: checks shapes, releases the GIL and calls the kernels. Arrays are the caller's.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "bindings.hpp"
 #include "entropic.hpp"
 #include "kernels.hpp"
 #include "masses.hpp"
@@ -19,12 +18,9 @@
 #include <pthread.h>
 #endif
 
-namespace nb = nanobind;
-
 void bind_starts(nb::module_& m);  // starts.cpp
 void bind_sparse(nb::module_& m);  // sparse.cpp
 
-using namespace nb::literals;
 using lapmodes::Csr;
 using lapmodes::InverseWidth;
 using lapmodes::kBlockRows;
@@ -37,12 +33,6 @@ using lapmodes::Problem;
 using lapmodes::Sweep;
 
 namespace {
-
-template <class T>
-using In = nb::ndarray<const T, nb::c_contig, nb::device::cpu>;
-template <class T>
-using Out = nb::ndarray<T, nb::c_contig, nb::device::cpu>;
-using Index = std::int64_t;
 
 std::string best_isa() {
 #ifdef LAPMODES_X86
@@ -76,10 +66,6 @@ const Kernels<T>& table() {
     if (current_isa == "avx2") return lapmodes::avx2::kernels<T>();
 #endif
     return lapmodes::baseline::kernels<T>();
-}
-
-void require(bool ok, const char* what) {
-    if (!ok) throw std::invalid_argument(what);
 }
 
 // As many threads as the work keeps busy: waking one costs more than a few tens of microseconds of work,

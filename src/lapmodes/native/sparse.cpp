@@ -1,32 +1,19 @@
 // Bindings of the loops for many clusters, whose assignments hold only what is not zero.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 
-#include <stdexcept>
 #include <vector>
 
 #define LAPMODES_ISA portable
+#include "bindings.hpp"
 #include "sparse_modes.hpp"
 #include "sparse_sweep.hpp"
 #include "threads.hpp"
 
-namespace nb = nanobind;
-using namespace nb::literals;
 using namespace lapmodes;
 using namespace lapmodes::portable;
 
 namespace {
 
-template <class T>
-using In = nb::ndarray<const T, nb::c_contig, nb::device::cpu>;
-template <class T>
-using Out = nb::ndarray<T, nb::c_contig, nb::device::cpu>;
-using Index = std::int64_t;
 using Column = std::int32_t;
-
-void require(bool ok, const char* what) {
-    if (!ok) throw std::invalid_argument(what);
-}
 
 template <class T>
 Index size_of(const T& array) {

@@ -1,27 +1,10 @@
 // Bindings of the algorithms behind the starts. Sequential: callers run several at once.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-
-#include <stdexcept>
-
+#include "bindings.hpp"
 #include "communities.hpp"
 #include "forest.hpp"
 #include "shared.hpp"
 
-namespace nb = nanobind;
-using namespace nb::literals;
-
 namespace {
-
-template <class T>
-using In = nb::ndarray<const T, nb::c_contig, nb::device::cpu>;
-template <class T>
-using Out = nb::ndarray<T, nb::c_contig, nb::device::cpu>;
-using Index = std::int64_t;
-
-void require(bool ok, const char* what) {
-    if (!ok) throw std::invalid_argument(what);
-}
 
 template <class Nodes>
 void check_nodes(const Nodes& nodes, Index n) {
