@@ -39,16 +39,18 @@ def certify(
 def masses(degrees: Any, Z: Any, sums: Any, threads: int) -> None: ...
 def kernel_values(*points_modes_and_out: Any) -> None: ...
 def shift_sums(*points_modes_and_out: Any) -> None: ...
-def offer_block(
-    inner: Any,
-    rows: Any,
-    cols: Any,
-    row_sqnorm: Any,
-    col_sqnorm: Any,
-    mutual: bool,
+def compare_groups(
+    Q: Any,
+    q_order: Any,
+    q_starts: Any,
+    X: Any,
+    order: Any,
+    starts: Any,
+    pairs: Any,
     same: bool,
     sqdist: Any,
     index: Any,
+    threads: int,
 ) -> None: ...
 def refine_neighbors(X: Any, index: Any, new_sqdist: Any, new_index: Any, threads: int) -> None: ...
 def entropic_precisions(d2: Any, perplexity: float, beta: Any, threads: int) -> None: ...

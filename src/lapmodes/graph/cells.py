@@ -16,7 +16,7 @@ import numpy as np
 
 from .. import _native
 from .._records import Array
-from .blocks import Rows, Shortlists, consecutive, every_pair, search
+from .groups import Groups, Shortlists, every_pair, search
 
 CELL_ROWS = 1000
 SAMPLE_PER_CELL = 50
@@ -92,15 +92,11 @@ class CellSearch:
     def __init__(self, X: Array, threads: int, seed: int = 0) -> None:
         self._threads = threads
         self._seed = seed
-        self._origin = X.mean(axis=0)
         first = Cells.of(X, seed)
-        self._order = np.concatenate(first.groups)
+        rows = Groups.of(X, first.groups)
+        self._order = rows.order
         self._X = X[self._order]
-        ends = np.cumsum([group.size for group in first.groups], dtype=np.int32)
-        ranges = [
-            np.arange(end - group.size, end, dtype=np.int32) for end, group in zip(ends, first.groups, strict=True)
-        ]
-        self._partitions = [(Cells(first.centers, ranges), Rows.of(self._X, ranges, self._origin))]
+        self._partitions = [(first, Groups(self._X, np.arange(X.shape[0], dtype=np.int32), rows.starts))]
 
     def query_self(self, k: int, done: Callable[[float], object]) -> tuple[Shortlists, float]:
         """The k nearest other rows of each row, and the recall in a sample; `done` gets shares of the work."""
@@ -113,8 +109,8 @@ class CellSearch:
         lists = Shortlists.empty(n, k + LIST_MARGIN, X.dtype)
         recall = 0.0
         for number, (cells, rows) in enumerate(self._each_partition()):
-            pairs = list(_pairs_once(cells.nearest(cells.centers, PROBES)))
-            search(rows, rows, pairs, lists, self._threads, _share(done, len(pairs), number))
+            pairs = _pairs_once(cells.nearest(cells.centers, PROBES))
+            search(rows, rows, pairs, lists, self._threads, _share(done, number))
             if lists.full.all():
                 lists = refined(X, lists, self._threads)
                 recall = _recall(lists.index[checked, :k], truth)
@@ -133,9 +129,9 @@ class CellSearch:
             near = cells.nearest(Q, PROBES)
             home = near[:, 0]
             groups = {cell: np.flatnonzero(home == cell).astype(np.int32) for cell in np.unique(home).tolist()}
-            queries = Rows.of(Q, list(groups.values()), self._origin)
-            pairs = [(i, j) for i, group in enumerate(groups.values()) for j in np.unique(near[group]).tolist()]
-            search(queries, rows, pairs, lists, self._threads, _share(done, len(pairs), number))
+            queries = Groups.of(Q, list(groups.values()))
+            pairs = np.array([(i, j) for i, group in enumerate(groups.values()) for j in np.unique(near[group])])
+            search(queries, rows, pairs, lists, self._threads, _share(done, number))
             recall = _recall(lists.index[checked], truth)
             if recall >= RECALL and lists.full.all():
                 break
@@ -150,32 +146,32 @@ class CellSearch:
             out.index[self._order[some]] = self._order[lists.index[some, :k]]
         return out
 
-    def _each_partition(self) -> Iterator[tuple[Cells, Rows]]:
+    def _each_partition(self) -> Iterator[tuple[Cells, Groups]]:
         """Partitions in order, each with the rows in its groups."""
         for number in range(MAX_PARTITIONS):
             if number == len(self._partitions):
                 cells = Cells.of(self._X, self._seed + number)
-                self._partitions.append((cells, Rows.of(self._X, cells.groups, self._origin)))
+                self._partitions.append((cells, Groups.of(self._X, cells.groups)))
             yield self._partitions[number]
 
     def _truth(self, Q: Array, k: int) -> Array:
         """The true nearest rows of some queries."""
-        rows = Rows.of(self._X, consecutive(self._X.shape[0]), self._origin)
-        queries = Rows.of(np.ascontiguousarray(Q), consecutive(Q.shape[0]), self._origin)
+        rows, queries = Groups.consecutive(self._X), Groups.consecutive(np.ascontiguousarray(Q))
         lists = Shortlists.empty(Q.shape[0], k, Q.dtype)
-        search(queries, rows, every_pair(queries, rows), lists, self._threads, lambda: None)
+        search(queries, rows, every_pair(queries, rows), lists, self._threads, lambda share: None)
         return lists.index
 
 
-def _share(done: Callable[[float], object], parts: int, number: int) -> Callable[[], object]:
+def _share(done: Callable[[float], object], number: int) -> Callable[[float], object]:
     """How many partitions will be needed is not known: each counts half of what is left."""
-    return lambda: done(0.5 ** (number + 1) / parts)
+    return lambda share: done(0.5 ** (number + 1) * share)
 
 
-def _pairs_once(near: Array) -> list[tuple[int, int]]:
+def _pairs_once(near: Array) -> Array:
     """Each unordered pair of cells once."""
-    pairs = {(min(i, j), max(i, j)) for i, others in enumerate(near.tolist()) for j in others}
-    return sorted(pairs)
+    own = np.broadcast_to(np.arange(len(near))[:, None], near.shape)
+    pairs = np.stack([np.minimum(own, near), np.maximum(own, near)], axis=-1).reshape(-1, 2)
+    return np.unique(pairs, axis=0)
 
 
 def refined(X: Array, lists: Shortlists, threads: int) -> Shortlists:

@@ -11,8 +11,8 @@ from scipy.spatial import cKDTree
 
 from .._progress import Step, no_step
 from .._records import Array, Neighbors
-from .blocks import Rows, Shortlists, consecutive, every_pair, search
 from .cells import CellSearch
+from .groups import Groups, Shortlists, every_pair, search
 
 TREE_DIMENSIONS = 12
 """Up to this dimension a k-d tree beats brute force on ordinary data."""
@@ -110,7 +110,6 @@ class DenseSearcher:
 
     def __init__(self, X: Array, threads: int) -> None:
         self._X, self._threads = X, threads
-        self._origin = X.mean(axis=0)
         self._cells: CellSearch | None = None
 
     def query(self, Q: Any, k: int, step: Step) -> Neighbors:
@@ -119,25 +118,23 @@ class DenseSearcher:
         Q = np.ascontiguousarray(Q, dtype=X.dtype)
         report = _stepper(step, Q.shape[0])
         if self._is_cheap(Q.shape[0]):
-            rows = Rows.of(X, consecutive(X.shape[0]), self._origin)
-            queries = Rows.of(Q, consecutive(Q.shape[0]), self._origin)
-            lists, recall = self._all_pairs(queries, rows, k, report), 1.0
+            lists, recall = self._all_pairs(Groups.consecutive(Q), Groups.consecutive(X), k, report), 1.0
         else:
             lists, recall = self._by_cells().query(Q, k, report)
         report(1.0)
-        return _measured(Q, X, lists, recall)
+        return _found(lists, recall)
 
     def query_self(self, k: int, step: Step) -> Neighbors:
         """The k nearest other rows to each row."""
         X = self._X
         report = _stepper(step, X.shape[0])
         if self._is_cheap(X.shape[0]):
-            rows = Rows.of(X, consecutive(X.shape[0]), self._origin)
+            rows = Groups.consecutive(X)
             lists, recall = self._all_pairs(rows, rows, k, report), 1.0
         else:
             lists, recall = self._by_cells().query_self(k, report)
         report(1.0)
-        return _measured(X, X, lists, recall)
+        return _found(lists, recall)
 
     def _is_cheap(self, n_queries: int) -> bool:
         return float(n_queries) * self._X.shape[0] * (self._X.shape[1] + 64) <= EXACT_WORK
@@ -146,10 +143,9 @@ class DenseSearcher:
         self._cells = self._cells or CellSearch(self._X, self._threads)
         return self._cells
 
-    def _all_pairs(self, queries: Rows, rows: Rows, k: int, report: Callable[[float], object]) -> Shortlists:
+    def _all_pairs(self, queries: Groups, rows: Groups, k: int, report: Callable[[float], object]) -> Shortlists:
         lists = Shortlists.empty(queries.X.shape[0], k, queries.X.dtype)
-        pairs = every_pair(queries, rows)
-        search(queries, rows, pairs, lists, self._threads, lambda: report(1 / len(pairs)))
+        search(queries, rows, every_pair(queries, rows), lists, self._threads, report)
         return lists
 
 
@@ -169,17 +165,6 @@ def _stepper(step: Step, total: int) -> Callable[[float], object]:
     return report
 
 
-def _measured(Q: Array, X: Array, lists: Shortlists, recall: float) -> Neighbors:
-    """Distances from differences, not from inner products, and in their order."""
-    distances = np.empty(lists.sqdist.shape, dtype=Q.dtype)
-    indices = np.empty(lists.index.shape, dtype=np.int32)
-    for start in range(0, Q.shape[0], CHUNK_ROWS):
-        rows = slice(start, start + CHUNK_ROWS)
-        near = lists.index[rows]
-        for column in range(near.shape[1]):
-            difference = Q[rows] - X[near[:, column]]
-            distances[rows, column] = np.sqrt(np.einsum("ij,ij->i", difference, difference))
-        order = np.lexsort((near, distances[rows]), axis=1)
-        indices[rows] = np.take_along_axis(near, order, axis=1)
-        distances[rows] = np.take_along_axis(distances[rows], order, axis=1)
-    return Neighbors(indices, distances, recall)
+def _found(lists: Shortlists, recall: float) -> Neighbors:
+    """Distances in place of their squares."""
+    return Neighbors(lists.index, np.sqrt(lists.sqdist, out=lists.sqdist), recall)

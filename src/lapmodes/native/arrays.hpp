@@ -57,18 +57,30 @@ struct InverseWidth {
     T operator()(std::int64_t n) const { return per_point ? per_point[n] : common; }
 };
 
-// Inner products (p, q) of the points with numbers `rows` and `cols`, and their squared norms.
+// Rows of X (., d) in groups: those of group g have the numbers order[starts[g] .. starts[g + 1]).
 template <class T>
-struct PairBlock {
-    const T* inner;
-    const std::int32_t* rows;
-    const std::int32_t* cols;
-    const T* row_sqnorm;
-    const T* col_sqnorm;
-    std::int64_t p;
-    std::int64_t q;
-    bool mutual;  // rows are candidates of columns, too
-    bool same;    // both number the same points, and none is its own neighbour
+struct Groups {
+    const T* X;
+    const std::int32_t* order;
+    const std::int64_t* starts;
+    std::int64_t count;
+    std::int64_t d;
+
+    const std::int32_t* numbers(std::int64_t g) const { return order + starts[g]; }
+    std::int64_t size(std::int64_t g) const { return starts[g + 1] - starts[g]; }
+    std::int64_t largest() const {
+        std::int64_t most = 0;
+        for (std::int64_t g = 0; g < count; ++g) most = size(g) > most ? size(g) : most;
+        return most;
+    }
+};
+
+// The k nearest found so far of each point: (n, k).
+template <class T>
+struct Shortlists {
+    T* sqdist;
+    std::int32_t* index;
+    std::int64_t k;
 };
 
 // Modes are taken in groups that fill one cache line.

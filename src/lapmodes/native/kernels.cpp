@@ -16,8 +16,8 @@ static inline int thread_index() {
 }  // namespace lapmodes::LAPMODES_ISA
 
 #include "certify.hpp"
+#include "compare.hpp"
 #include "modes.hpp"
-#include "neighbors.hpp"
 #include "sweep.hpp"
 
 namespace lapmodes::LAPMODES_ISA {
@@ -25,7 +25,7 @@ namespace lapmodes::LAPMODES_ISA {
 template <class T>
 const Kernels<T>& kernels() {
     static constexpr Kernels<T> table{project_rows<T>, sweep<T>, certify<T>, kernel_values<T>, shift_sums<T>,
-                                      offer_block<T>, refine_neighbors<T>};
+                                      compare_groups<T>, refine_neighbors<T>};
     return table;
 }
 

@@ -29,10 +29,11 @@ struct Kernels {
                        InverseWidth<T> h, const bool* active, std::int64_t chunks, double* peak, double* mass, double* value,
                        double* sums, int threads);
 
-    // Shortlists of nearest neighbours; see neighbors.hpp.
-    void (*offer_block)(const PairBlock<T>& block, T* sqdist, std::int32_t* index, std::int64_t k, T* col_worst);
-    void (*refine_neighbors)(const T* X, std::int64_t n, std::int64_t d, std::int64_t k, const std::int32_t* index,
-                             T* new_sqdist, std::int32_t* new_index, int threads);
+    // Shortlists of nearest neighbours; see compare.hpp and neighbors.hpp.
+    void (*compare_groups)(const Groups<T>& queries, const Groups<T>& rows, const std::int32_t* pairs, std::int64_t count,
+                           bool same, const Shortlists<T>& lists, int threads);
+    void (*refine_neighbors)(const T* X, std::int64_t n, std::int64_t d, const std::int32_t* index,
+                             const Shortlists<T>& lists, int threads);
 };
 
 namespace baseline {

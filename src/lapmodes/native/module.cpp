@@ -22,14 +22,15 @@ void bind_starts(nb::module_& m);  // starts.cpp
 void bind_sparse(nb::module_& m);  // sparse.cpp
 
 using lapmodes::Csr;
+using lapmodes::Groups;
 using lapmodes::InverseWidth;
 using lapmodes::kBlockRows;
 using lapmodes::kLanes;
 using lapmodes::Kernels;
 using lapmodes::kStatistics;
-using lapmodes::PairBlock;
 using lapmodes::Points;
 using lapmodes::Problem;
+using lapmodes::Shortlists;
 using lapmodes::Sweep;
 
 namespace {
@@ -98,6 +99,21 @@ Problem<T> problem_of(const In<Index>& indptr, const In<std::int32_t>& indices, 
     require(masses.size() == 0 || masses.size() == B.shape(1), "masses must have no or k entries");
     return {{indptr.data(), indices.data(), weights.data()}, diagonal.data(), B.data(), n,
             static_cast<Index>(B.shape(1)), static_cast<T>(lam), masses.size() ? masses.data() : nullptr};
+}
+
+template <class T>
+Groups<T> groups_of(const In<T>& X, const In<std::int32_t>& order, const In<Index>& starts) {
+    require(X.ndim() == 2, "X must be (n, d)");
+    require(starts.size() > 0 && starts.data()[starts.size() - 1] == static_cast<Index>(order.size()),
+            "starts must end with the number of rows in order");
+    return {X.data(), order.data(), starts.data(), static_cast<Index>(starts.size()) - 1, static_cast<Index>(X.shape(1))};
+}
+
+template <class T>
+Shortlists<T> lists_of(const Out<T>& sqdist, const Out<std::int32_t>& index, std::size_t n) {
+    require(sqdist.ndim() == 2 && sqdist.shape(0) == n && sqdist.shape(1) > 0 && sqdist.size() == index.size(),
+            "sqdist and index must be (n, k)");
+    return {sqdist.data(), index.data(), static_cast<Index>(sqdist.shape(1))};
 }
 
 template <class T>
@@ -244,34 +260,31 @@ void bind(nb::module_& m) {
        "active"_a.noconvert(), "peak"_a.noconvert(), "mass"_a.noconvert(), "value"_a.noconvert(),
        "sums"_a.noconvert(), "threads"_a);
 
-    m.def("offer_block", [](const In<T>& inner, const In<std::int32_t>& rows, const In<std::int32_t>& cols,
-                            const In<T>& row_sqnorm, const In<T>& col_sqnorm, bool mutual, bool same,
-                            const Out<T>& sqdist, const Out<std::int32_t>& index) {
-        const auto p = static_cast<Index>(rows.size()), q = static_cast<Index>(cols.size());
-        require(static_cast<Index>(inner.size()) == p * q && row_sqnorm.size() == rows.size() &&
-                    col_sqnorm.size() == cols.size(),
-                "inner must be (rows, cols), with a squared norm for each");
-        require(sqdist.ndim() == 2 && sqdist.size() == index.size() && sqdist.shape(1) > 0,
-                "sqdist and index must be (n, k)");
-        const PairBlock<T> block{inner.data(),      rows.data(), cols.data(), row_sqnorm.data(),
-                                 col_sqnorm.data(), p,           q,           mutual,
-                                 same};
-        std::vector<T> col_worst(static_cast<std::size_t>(q));
+    m.def("compare_groups", [](const In<T>& Q, const In<std::int32_t>& q_order, const In<Index>& q_starts,
+                               const In<T>& X, const In<std::int32_t>& order, const In<Index>& starts,
+                               const In<std::int32_t>& pairs, bool same, const Out<T>& sqdist,
+                               const Out<std::int32_t>& index, int threads) {
+        const Groups<T> queries = groups_of(Q, q_order, q_starts), rows = groups_of(X, order, starts);
+        require(queries.d == rows.d, "Q and X must have the same columns");
+        require(pairs.ndim() == 2 && pairs.shape(1) == 2, "pairs must be (count, 2)");
+        const Shortlists<T> lists = lists_of(sqdist, index, Q.shape(0));
+        const Index count = pairs.shape(0), mean_rows = rows.count ? X.shape(0) / rows.count : 0;
+        threads = useful_threads(threads, count * mean_rows * mean_rows * rows.d);
         nb::gil_scoped_release release;
-        table<T>().offer_block(block, sqdist.data(), index.data(), sqdist.shape(1), col_worst.data());
-    }, "inner"_a.noconvert(), "rows"_a.noconvert(), "cols"_a.noconvert(), "row_sqnorm"_a.noconvert(),
-       "col_sqnorm"_a.noconvert(), "mutual"_a, "same"_a, "sqdist"_a.noconvert(), "index"_a.noconvert());
+        table<T>().compare_groups(queries, rows, pairs.data(), count, same, lists, threads);
+    }, "Q"_a.noconvert(), "q_order"_a.noconvert(), "q_starts"_a.noconvert(), "X"_a.noconvert(), "order"_a.noconvert(),
+       "starts"_a.noconvert(), "pairs"_a.noconvert(), "same"_a, "sqdist"_a.noconvert(), "index"_a.noconvert(),
+       "threads"_a);
 
     m.def("refine_neighbors", [](const In<T>& X, const In<std::int32_t>& index, const Out<T>& new_sqdist,
                                  const Out<std::int32_t>& new_index, int threads) {
         require(X.ndim() == 2 && index.ndim() == 2 && index.shape(0) == X.shape(0), "index must be (n, k)");
-        require(new_index.size() == index.size() && new_sqdist.size() == index.size(), "outputs must be (n, k)");
+        const Shortlists<T> lists = lists_of(new_sqdist, new_index, X.shape(0));
+        require(new_index.size() == index.size(), "outputs must be (n, k)");
         const auto n = static_cast<Index>(X.shape(0)), d = static_cast<Index>(X.shape(1));
-        const auto k = static_cast<Index>(index.shape(1));
-        threads = useful_threads(threads, n * k * d);
+        threads = useful_threads(threads, n * lists.k * d);
         nb::gil_scoped_release release;
-        table<T>().refine_neighbors(X.data(), n, d, k, index.data(), new_sqdist.data(), new_index.data(),
-                                    threads);
+        table<T>().refine_neighbors(X.data(), n, d, index.data(), lists, threads);
     }, "X"_a.noconvert(), "index"_a.noconvert(), "new_sqdist"_a.noconvert(), "new_index"_a.noconvert(),
        "threads"_a);
 }

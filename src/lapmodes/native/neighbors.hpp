@@ -1,4 +1,4 @@
-// Nearest neighbours from blocks of inner products, and their repair by neighbours of neighbours.
+// Shortlists of nearest neighbours, and their repair by neighbours of neighbours.
 #pragma once
 
 #include <algorithm>
@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "arrays.hpp"
+#include "vectors.hpp"
 
 namespace lapmodes::LAPMODES_ISA {
 
@@ -14,9 +15,13 @@ namespace lapmodes::LAPMODES_ISA {
 template <class T>
 class Shortlist {
    public:
-    Shortlist(T* sqdist, std::int32_t* index, std::int64_t k) : sqdist_(sqdist), index_(index), k_(k) {}
+    Shortlist(const Shortlists<T>& lists, std::int64_t of)
+        : sqdist_(lists.sqdist + of * lists.k), index_(lists.index + of * lists.k), k_(lists.k) {}
 
     T worst() const { return sqdist_[k_ - 1]; }
+    // Whether all are duplicates of the point, with lower numbers than i.
+    bool closed_to(std::int32_t i) const { return worst() == 0 && i >= index_[k_ - 1]; }
+    bool has(std::int32_t i) const { return std::find(index_, index_ + k_, i) != index_ + k_; }
 
     void offer(T d2, std::int32_t i) {
         if (d2 > worst() || (d2 == worst() && i >= index_[k_ - 1]) || has(i)) return;
@@ -31,83 +36,72 @@ class Shortlist {
     }
 
    private:
-    bool has(std::int32_t i) const { return std::find(index_, index_ + k_, i) != index_ + k_; }
-
     T* sqdist_;
     std::int32_t* index_;
     std::int64_t k_;
 };
 
-// One block of pairs: inner (p, q) IN holds the inner products of points rows[i] and cols[j].
-// sqdist, index (., k) IN/OUT are the shortlists of the rows, and of the columns too where `mutual` is set.
-// col_worst (q) OUT is scratch. A point is not offered to itself.
+// Squared distance of two dense rows from differences: no cancellation, and the same bits wherever it is computed.
+// Infinity, early, where it is beyond `limit`.
 template <class T>
-void offer_block(const PairBlock<T>& block, T* sqdist, std::int32_t* index, std::int64_t k, T* col_worst) {
-    constexpr std::int64_t width = kLanes<T>;
-    const auto list = [&](std::int32_t i) { return Shortlist<T>(sqdist + i * k, index + i * k, k); };
-    for (std::int64_t j = 0; j < block.q; ++j) col_worst[j] = block.mutual ? list(block.cols[j]).worst() : T(-1);
-    for (std::int64_t i = 0; i < block.p; ++i) {
-        const std::int32_t row = block.rows[i];
-        Shortlist<T> mine = list(row);
-        const T* inner = block.inner + i * block.q;
-        const T own = block.row_sqnorm[i];
-        for (std::int64_t j0 = 0; j0 < block.q; j0 += width) {
-            const std::int64_t end = std::min(width, block.q - j0);
-            const T limit = mine.worst();
-            int hits = 0;
-#pragma omp simd reduction(| : hits)
-            for (std::int64_t l = 0; l < end; ++l) {
-                const T d2 = own + block.col_sqnorm[j0 + l] - 2 * inner[j0 + l];
-                hits |= (d2 <= limit) | (d2 <= col_worst[j0 + l]);
-            }
-            if (!hits) continue;
-            for (std::int64_t j = j0; j < j0 + end; ++j) {
-                const std::int32_t col = block.cols[j];
-                const T d2 = std::max(T(0), own + block.col_sqnorm[j] - 2 * inner[j]);
-                if (row == col && block.same) continue;
-                mine.offer(d2, col);
-                if (d2 <= col_worst[j]) {
-                    Shortlist<T> other = list(col);
-                    other.offer(d2, row);
-                    col_worst[j] = other.worst();
-                }
-            }
-        }
+T row_sqdist(const T* a, const T* b, std::int64_t d, T limit) {
+    constexpr int W = kVectorBytes / sizeof(T), chains = 4;
+    Vec<T, W> sums[chains] = {};
+    std::int64_t i = 0;
+    const auto total = [&] { return sum_of<T, W>((sums[0] + sums[1]) + (sums[2] + sums[3])); };
+    const auto add = [&](int chain, std::int64_t at) {
+        const Vec<T, W> diff = load<T, W>(a + at) - load<T, W>(b + at);
+        sums[chain] += diff * diff;
+    };
+    for (; i + 2 * chains * W <= d; i += 2 * chains * W) {
+        for (int c = 0; c < chains; ++c) add(c, i + c * W);
+        for (int c = 0; c < chains; ++c) add(c, i + (chains + c) * W);
+        if (total() > limit) return std::numeric_limits<T>::infinity();
     }
+    for (; i + W <= d; i += W) add(0, i);
+    T tail = 0;
+    for (; i < d; ++i) tail += (a[i] - b[i]) * (a[i] - b[i]);
+    return total() + tail;
 }
 
-// Squared distance of two dense rows: no cancellation.
-template <class T>
-T row_sqdist(const T* a, const T* b, std::int64_t d) {
-    T sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (std::int64_t i = 0; i < d; ++i) {
-        const T diff = a[i] - b[i];
-        sum += diff * diff;
+// The numbers seen lately: most repetitions among the neighbours of neighbours of a point are caught, and none wrongly.
+class Seen {
+   public:
+    bool again(std::int64_t of, std::int32_t i) {
+        const std::int64_t mark = (of << 32) | i;
+        std::int64_t& slot = slots_[i & (kSlots - 1)];
+        const bool known = slot == mark;
+        slot = mark;
+        return known;
     }
-    return sum;
-}
 
-// The shortlists (n, k) of points X improved by the neighbours of their neighbours, with distances measured anew.
-// index IN; new_sqdist, new_index OUT.
+   private:
+    static constexpr int kSlots = 512;
+    std::int64_t slots_[kSlots] = {};  // point 0 has seen itself
+};
+
+// The shortlists of points X (n, d) improved by the neighbours of their neighbours. index (n, k) IN; lists OUT.
 template <class T>
-void refine_neighbors(const T* X, std::int64_t n, std::int64_t d, std::int64_t k, const std::int32_t* index,
-                      T* new_sqdist, std::int32_t* new_index, int threads) {
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 64)
-    for (std::int64_t i = 0; i < n; ++i) {
-        T* sqdist = new_sqdist + i * k;
-        std::int32_t* mine = new_index + i * k;
-        std::fill(sqdist, sqdist + k, std::numeric_limits<T>::infinity());
-        std::fill(mine, mine + k, std::numeric_limits<std::int32_t>::max());
-        Shortlist<T> list(sqdist, mine, k);
-        const T* x = X + i * d;
-        const std::int32_t* near = index + i * k;
-        for (std::int64_t a = 0; a < k; ++a) list.offer(row_sqdist(x, X + std::int64_t(near[a]) * d, d), near[a]);
-        for (std::int64_t a = 0; a < k; ++a) {
-            const std::int32_t* far = index + std::int64_t(near[a]) * k;
-            for (std::int64_t b = 0; b < k; ++b)
-                if (far[b] != i && std::find(near, near + k, far[b]) == near + k)
-                    list.offer(row_sqdist(x, X + std::int64_t(far[b]) * d, d), far[b]);
+void refine_neighbors(const T* X, std::int64_t n, std::int64_t d, const std::int32_t* index, const Shortlists<T>& lists,
+                      int threads) {
+    const std::int64_t k = lists.k;
+#pragma omp parallel num_threads(threads)
+    {
+        Seen seen;
+#pragma omp for schedule(dynamic, 64)
+        for (std::int64_t i = 0; i < n; ++i) {
+            std::fill_n(lists.sqdist + i * k, k, std::numeric_limits<T>::infinity());
+            std::fill_n(lists.index + i * k, k, std::numeric_limits<std::int32_t>::max());
+            Shortlist<T> mine(lists, i);
+            const auto offer = [&](std::int32_t j) {
+                if (j != i && !seen.again(i, j)) mine.offer(row_sqdist(X + i * d, X + j * d, d, mine.worst()), j);
+            };
+            const std::int32_t* near = index + i * k;
+            for (std::int64_t a = 0; a < k; ++a) offer(near[a]);
+            for (std::int64_t a = 0; a < k; ++a) {
+                const std::int32_t* far = index + near[a] * k;
+                for (std::int64_t b = 0; b < k; ++b) offer(far[b]);
+            }
         }
     }
 }

@@ -173,6 +173,16 @@ inline Vec<T, W> smallest_of_rows(const Vec<T, W>* rows) {
     return fold_rows<T, W>(rows, [](auto x, auto y) { return smaller<T, W>(x, y); });
 }
 
+// Whether any lane has no sign.
+template <class T, int W>
+inline bool any_positive(Vec<T, W> a) {
+#if defined(__AVX2__)
+    if constexpr (std::is_same_v<T, float> && W == 8) return _mm256_movemask_ps(a) != 0xff;
+    if constexpr (std::is_same_v<T, double> && W == 4) return _mm256_movemask_pd(a) != 0xf;
+#endif
+    return largest_of<T, W>(a) >= 0;
+}
+
 // GCC takes a function that only prefetches for one without effect, and drops its calls unless it is inlined first.
 #ifdef __GNUC__
 #define LAPMODES_INLINE inline __attribute__((always_inline))

@@ -1,0 +1,96 @@
+"""Dense rows in groups, and the search for near ones among pairs of groups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .. import _native
+from .._records import Array
+
+GROUP_ROWS = 1024
+NOBODY = np.iinfo(np.int32).max
+"""Fills shortlists that are not full."""
+CALLS = 200
+"""Calls over which the pairs of a search are spread, so that progress is seen."""
+
+
+@dataclass(frozen=True)
+class Shortlists:
+    """The nearest rows found so far for each of n rows, nearest first, equals by number; squared distances."""
+
+    sqdist: Array
+    index: Array
+
+    @staticmethod
+    def empty(n: int, k: int, dtype: np.dtype) -> Shortlists:
+        """No neighbours yet."""
+        return Shortlists(np.full((n, k), np.inf, dtype=dtype), np.full((n, k), NOBODY, dtype=np.int32))
+
+    @property
+    def full(self) -> Array:
+        """Which rows have all their neighbours."""
+        return np.asarray(self.index[:, -1] != NOBODY)
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Rows of X in groups: those of group g have the numbers order[starts[g] : starts[g + 1]]."""
+
+    X: Array
+    order: Array
+    starts: Array
+
+    @staticmethod
+    def of(X: Array, groups: Sequence[Array]) -> Groups:
+        """From the numbers of the rows of each group."""
+        starts = np.concatenate([[0], np.cumsum([group.size for group in groups])]).astype(np.int64)
+        return Groups(X, np.concatenate(groups).astype(np.int32), starts)
+
+    @staticmethod
+    def consecutive(X: Array) -> Groups:
+        """Rows in their order, a thousand or so a group."""
+        n = X.shape[0]
+        starts = np.append(np.arange(0, n, GROUP_ROWS, dtype=np.int64), n)
+        return Groups(X, np.arange(n, dtype=np.int32), starts)
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+
+def every_pair(queries: Groups, rows: Groups) -> Array:
+    """All pairs of groups; where both are the same object, each unordered pair once."""
+    i, j = np.indices((len(queries), len(rows))).reshape(2, -1)
+    pairs = np.column_stack([i, j])
+    return pairs[i <= j] if queries is rows else pairs
+
+
+def search(
+    queries: Groups, rows: Groups, pairs: Array, lists: Shortlists, threads: int, done: Callable[[float], object]
+) -> None:
+    """For each pair (i, j) of groups, offer rows j to queries i; where both are the same object, each to the other.
+
+    The lists do not depend on the order of the pairs. Groups are first compared with themselves, so that few of the
+    later rows are near enough for a closer look; then in random order, so that no thread waits for another's group.
+    `done` gets shares of the work.
+    """
+    shuffled = pairs[np.random.RandomState(0).permutation(len(pairs))].astype(np.int32)
+    order = np.argsort(shuffled[:, 0] != shuffled[:, 1], kind="stable") if queries is rows else slice(None)
+    calls = np.array_split(shuffled[order], min(CALLS, -(-len(pairs) // (8 * threads))))
+    for some in calls:
+        _native.compare_groups(
+            queries.X,
+            queries.order,
+            queries.starts,
+            rows.X,
+            rows.order,
+            rows.starts,
+            np.ascontiguousarray(some),
+            queries is rows,
+            lists.sqdist,
+            lists.index,
+            threads,
+        )
+        done(len(some) / len(pairs))

@@ -1,0 +1,194 @@
+// Rows of two groups compared all with all, and offered to each other's shortlists.
+//
+// Squared distances come from inner products about the centre of one group, in tiles that stay in registers; only
+// pairs that may enter a list are measured again from differences, which alone decide.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <mutex>
+#include <vector>
+
+#include "neighbors.hpp"
+
+namespace lapmodes::LAPMODES_ISA {
+
+// The rows of one group, about a centre, in panels of `width` rows: one coordinate of all of them after the other.
+template <class T>
+class Panels {
+   public:
+    Panels(const Groups<T>& groups, const Shortlists<T>& lists, std::int64_t width)
+        : groups_(groups), lists_(lists), width_(width), d_(groups.d),
+          slack_(4 * std::sqrt(T(d_)) * std::numeric_limits<T>::epsilon()),
+          sqnorm_((groups.largest() + width - 1) / width * width), limit_(sqnorm_.size()),
+          entries_(sqnorm_.size() * d_) {}
+
+    std::int64_t size() const { return size_; }
+    std::int32_t number(std::int64_t r) const { return numbers_[r]; }
+    const T* row(std::int64_t r) const { return groups_.X + numbers_[r] * d_; }
+    const T* panel(std::int64_t r) const { return entries_.data() + r * d_; }
+    const T* sqnorm(std::int64_t r) const { return sqnorm_.data() + r; }
+    const T* limit(std::int64_t r) const { return limit_.data() + r; }
+
+    void find_center(std::int64_t group, T* center) const {
+        std::fill(center, center + d_, T(0));
+        const std::int32_t* numbers = groups_.numbers(group);
+        for (std::int64_t r = 0; r < groups_.size(group); ++r)
+            for (std::int64_t t = 0; t < d_; ++t) center[t] += groups_.X[numbers[r] * d_ + t];
+        for (std::int64_t t = 0; t < d_; ++t) center[t] /= T(groups_.size(group));
+    }
+
+    // Where the group has no lists of its own, they are closed. What fills the last panel has no norm: it is near nothing.
+    void take(std::int64_t group, const T* center, bool open) {
+        numbers_ = groups_.numbers(group);
+        size_ = groups_.size(group);
+        for (std::int64_t first = 0; first < size_; first += width_) {
+            fill_panel(first, center);
+            for (std::int64_t r = first; r < first + width_; ++r) {
+                limit_[r] = -1;
+                if (r >= size_) sqnorm_[r] = std::numeric_limits<T>::quiet_NaN();
+                else if (open) set_limit(r);
+            }
+        }
+    }
+
+    // Beyond this no row can enter the list, whatever the rounding.
+    void set_limit(std::int64_t r) { limit_[r] = Shortlist<T>(lists_, numbers_[r]).worst() + slack_ * sqnorm_[r]; }
+
+   private:
+    void fill_panel(std::int64_t first, const T* center) {
+        constexpr std::int64_t at_once = 32;  // coordinates: their cache lines wait for the next row
+        std::fill_n(sqnorm_.begin() + first, width_, T(0));
+        for (std::int64_t start = 0; start < d_; start += at_once)
+            for (std::int64_t r = first; r < first + width_; ++r) {
+                T* to = entries_.data() + first * d_ + (r - first);
+                const T* x = row(std::min(r, size_ - 1));
+                T sum = 0;
+                for (std::int64_t t = start; t < std::min(start + at_once, d_); ++t) {
+                    const T value = x[t] - center[t];
+                    to[t * width_] = value;
+                    sum += value * value;
+                }
+                sqnorm_[r] += sum;
+            }
+    }
+
+    Groups<T> groups_;
+    Shortlists<T> lists_;
+    std::int64_t width_, d_;
+    T slack_;
+    const std::int32_t* numbers_ = nullptr;
+    std::int64_t size_ = 0;
+    std::vector<T> sqnorm_, limit_, entries_;
+};
+
+// What one thread works with; memory is taken once.
+template <class T>
+class Comparison {
+   public:
+    Comparison(const Groups<T>& queries, const Groups<T>& rows, const Shortlists<T>& lists, bool same)
+        : lists_(lists), same_(same), d_(queries.d),
+          at_once_(std::max<std::int64_t>(1, kLeftBytes / (d_ * sizeof(T) * kRows)) * kRows), center_(d_),
+          partial_(at_once_ * kCols), left_(queries, lists, kRows), right_(rows, lists, kCols) {}
+
+    // Rows of group j are offered to group i of the queries; where both are the same points, each to the other.
+    void compare(std::int64_t i, std::int64_t j) {
+        mutual_ = same_ && i != j;
+        left_.find_center(i, center_.data());  // any origin is right; a near one keeps norms, and so rounding, small
+        left_.take(i, center_.data(), true);
+        right_.take(j, center_.data(), mutual_);
+        for (std::int64_t first = 0; first < left_.size(); first += at_once_)
+            for (std::int64_t c = 0; c < right_.size(); c += kCols)
+                for (std::int64_t depth = 0; depth < d_; depth += kDepth)
+                    for (std::int64_t r = first; r < std::min(first + at_once_, left_.size()); r += kRows)
+                        tile(r, c, depth, partial_.data() + (r - first) * kCols);
+    }
+
+   private:
+    static constexpr int W = kVectorBytes / sizeof(T), kRows = 6, kCols = 2 * W;
+    static constexpr std::int64_t kLeftBytes = 1 << 18;            // stay in the second cache while columns pass by
+    static constexpr std::int64_t kDepth = (1 << 14) / (kCols * sizeof(T));  // stay in the first one while rows do
+    using V = Vec<T, W>;
+
+    // kDepth coordinates of kRows x kCols pairs; sums that are not complete wait in `partial`.
+    void tile(std::int64_t r, std::int64_t c, std::int64_t depth, T* partial) {
+        V inner[kRows][2];
+        for (int i = 0; i < kRows; ++i)
+            for (int half = 0; half < 2; ++half)
+                inner[i][half] = depth ? load<T, W>(partial + i * kCols + half * W) : V{};
+        const std::int64_t end = std::min(depth + kDepth, d_);
+        const T *left = left_.panel(r) + depth * kRows, *right = right_.panel(c) + depth * kCols;
+        for (std::int64_t t = depth; t < end; ++t, left += kRows, right += kCols) {
+            const V b0 = load<T, W>(right), b1 = load<T, W>(right + W);
+            for (int i = 0; i < kRows; ++i) {
+                inner[i][0] += splat<T, W>(left[i]) * b0;
+                inner[i][1] += splat<T, W>(left[i]) * b1;
+            }
+        }
+        V best = splat<T, W>(T(-1));
+        for (int i = 0; i < kRows; ++i)
+            for (int half = 0; half < 2; ++half) {
+                const V sum = inner[i][half];
+                store<T, W>(partial + i * kCols + half * W, sum);
+                best = larger<T, W>(room(r + i, c + half * W, sum), best);  // NaN counts for nothing
+            }
+        if (end == d_ && any_positive<T, W>(best)) offer_tile(r, c, partial);
+    }
+    // How far a row and columns are within the limits: negative where no list is open to the pair.
+    V room(std::int64_t r, std::int64_t c, V inner) const {
+        const V limit = larger<T, W>(splat<T, W>(*left_.limit(r)), load<T, W>(right_.limit(c)));
+        return limit - ((splat<T, W>(*left_.sqnorm(r)) + load<T, W>(right_.sqnorm(c))) - T(2) * inner);
+    }
+
+    void offer_tile(std::int64_t r, std::int64_t c, const T* inner) {
+        for (int i = 0; i < kRows; ++i)
+            for (int half = 0; half < 2; ++half) {
+                const V rooms = room(r + i, c + half * W, load<T, W>(inner + i * kCols + half * W));
+                if (!any_positive<T, W>(larger<T, W>(rooms, splat<T, W>(T(-1))))) continue;
+                T each[W];
+                store<T, W>(each, rooms);
+                for (int l = 0; l < W; ++l)
+                    if (each[l] >= 0) offer(r + i, c + half * W + l);
+            }
+    }
+
+    void offer(std::int64_t r, std::int64_t c) {
+        const std::int32_t row = left_.number(r), col = right_.number(c);
+        if (same_ && row == col) return;
+        Shortlist<T> mine(lists_, row), other(lists_, mutual_ ? col : row);
+        if (mine.closed_to(col) && (!mutual_ || other.closed_to(row))) return;
+        const T d2 = row_sqdist(left_.row(r), right_.row(c), d_, std::max(mine.worst(), other.worst()));
+        mine.offer(d2, col);
+        left_.set_limit(r);
+        if (!mutual_) return;
+        other.offer(d2, row);
+        right_.set_limit(c);
+    }
+
+    Shortlists<T> lists_;
+    bool same_, mutual_ = false;
+    std::int64_t d_, at_once_;
+    std::vector<T> center_, partial_;
+    Panels<T> left_, right_;
+};
+
+// All the pairs (count, 2) of groups; with `same` both sides number the same points, and none is its own neighbour.
+template <class T>
+void compare_groups(const Groups<T>& queries, const Groups<T>& rows, const std::int32_t* pairs, std::int64_t count,
+                    bool same, const Shortlists<T>& lists, int threads) {
+    std::vector<std::mutex> locks(queries.count);
+    std::vector<Comparison<T>> benches(threads, Comparison<T>(queries, rows, lists, same));
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
+    for (std::int64_t p = 0; p < count; ++p) {
+        const std::int64_t i = pairs[2 * p], j = pairs[2 * p + 1];
+        const bool two = same && i != j;
+        const std::lock_guard first(locks[two ? std::min(i, j) : i]);  // in one order: nobody waits for ever
+        std::unique_lock<std::mutex> second;
+        if (two) second = std::unique_lock(locks[std::max(i, j)]);
+        benches[thread_index()].compare(i, j);
+    }
+}
+
+}  // namespace lapmodes::LAPMODES_ISA
