@@ -1,9 +1,10 @@
 """Approximate nearest neighbours of many dense rows: nearby cells of a few partitions, then neighbours of neighbours.
 
-The rows are cut into cells of about 1000 by two levels of K-means. Rows are compared with those of their own cell and
-of the nearest few, and each list is then improved by the neighbours of its neighbours. Another partition, with its
-borders elsewhere, follows until a random sample of rows, compared with all others, shows the recall asked for. Work
-grows linearly with the number of rows. The result depends on the seed, and on rounding in scikit-learn's K-means.
+The rows are cut into cells of about 1000 by two levels of K-means. Each row visits the cells whose centres are nearest
+to it, one after the other, where it and the rows of the cell are offered to each other; then those of another
+partition, with its borders elsewhere, until a random sample of rows, compared with all others, shows that the
+neighbours of neighbours hold what recall asks for. With these each list is improved at the end. Work grows linearly
+with the number of rows. The result depends on the seed, and on rounding in scikit-learn's K-means.
 """
 
 from __future__ import annotations
@@ -11,18 +12,24 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from .. import _native
 from .._records import Array
-from .groups import Groups, Shortlists, every_pair, search
+from .groups import Groups, Shortlists, every_pair, same_numbers, search
 
 CELL_ROWS = 1000
 SAMPLE_PER_CELL = 50
 """Rows on which the centre of each cell is found."""
-PROBES = 8
-"""Cells visited from each cell in one partition, its own included."""
+VISITS = 12
+"""Most cells that each row visits in one partition."""
+VISIT_SHARE = 0.1
+"""How many visits will be needed is not known: for the progress bar each counts this share of what is left."""
+AROUND = 64
+"""Cells around its own among which a row finds those to visit."""
 MAX_PARTITIONS = 8
 CHECKED_ROWS = 500
 RECALL = 0.985
@@ -33,10 +40,10 @@ LIST_MARGIN = 2
 
 @dataclass(frozen=True)
 class Cells:
-    """Groups of rows around centres, the borders depending on a seed."""
+    """Rows in groups around centres, the borders depending on a seed."""
 
     centers: Array
-    groups: list[Array]
+    rows: Groups
 
     @staticmethod
     def of(X: Array, seed: int) -> Cells:
@@ -45,26 +52,48 @@ class Cells:
         n_cells = max(1, X.shape[0] // CELL_ROWS)
         coarse = _kmeans_groups(X, np.arange(X.shape[0]), int(np.ceil(np.sqrt(n_cells))), rng)
         groups = [
-            np.sort(part).astype(np.int32)
+            np.sort(part)
             for group in coarse
             for fine in _kmeans_groups(X, group, max(1, round(group.size / CELL_ROWS)), rng)
             for part in np.array_split(fine, -(-fine.size // (2 * CELL_ROWS)))
         ]
-        return Cells(np.stack([X[group].mean(axis=0) for group in groups]), groups)
+        return Cells(np.stack([X[group].mean(axis=0) for group in groups]), Groups.of(X, groups))
 
-    def nearest(self, Q: Array, count: int) -> Array:
-        """For each row of Q the nearest centres: (n, count)."""
-        C = self.centers - self.centers.mean(axis=0)
-        half = np.einsum("ij,ij->i", C, C) / 2
-        count = min(count, len(C))
-        found = np.empty((Q.shape[0], count), dtype=np.int32)
-        for start in range(0, Q.shape[0], 1024):
-            rows = slice(start, start + 1024)
-            score = half - (Q[rows] - self.centers.mean(axis=0)) @ C.T
-            some = np.sort(np.argpartition(score, count - 1, axis=1)[:, :count], axis=1)
-            order = np.argsort(np.take_along_axis(score, some, axis=1), axis=1, kind="stable")
-            found[rows] = np.take_along_axis(some, order, axis=1)
-        return found
+    def in_order(self, X: Array) -> Cells:
+        """The same cells of rows that were put into the cells' order."""
+        return Cells(self.centers, Groups(X, np.arange(X.shape[0], dtype=np.int32), self.rows.starts))
+
+    def to_visit(self, Q: Array, count: int, threads: int) -> Array:
+        """The cells nearest to each row of Q, nearest first: (n, count)."""
+        count = min(count, len(self.rows))
+        queries, centers = Groups.consecutive(Q), Groups.consecutive(self.centers)
+        return _nearest(queries, centers, every_pair(queries, centers), count, threads)
+
+    def to_visit_of_own(self, count: int, threads: int) -> Array:
+        """The same for the rows in the cells, among those around their own."""
+        count, around = min(count, len(self.rows)), min(AROUND, len(self.rows))
+        near = self.to_visit(self.centers.copy(), around, threads)
+        centers = Groups(self.centers, near.ravel(), np.arange(0, near.size + 1, around, dtype=np.int64))
+        to = _nearest(self.rows, centers, same_numbers(len(self.rows)), count, threads)
+        own = np.empty(to.shape[0], dtype=np.int32)  # comes first: duplicates are there, whatever the centres say
+        own[self.rows.order] = np.repeat(np.arange(len(self.rows), dtype=np.int32), np.diff(self.rows.starts))
+        np.put_along_axis(to, (to == own[:, None]).argmax(axis=1)[:, None], to[:, :1], axis=1)
+        to[:, 0] = own
+        return to
+
+    def guests(self, Q: Array, to: Array) -> Groups:
+        """Rows of Q in groups by the cell `to` which each goes."""
+        n = to.size
+        visits = csr_array((np.ones(n, dtype=np.int8), to.copy(), np.arange(n + 1)), shape=(n, len(self.rows)))
+        by_cell = visits.tocsc()
+        return Groups(Q, by_cell.indices.astype(np.int32), by_cell.indptr.astype(np.int64))
+
+
+def _nearest(queries: Groups, rows: Groups, pairs: Array, k: int, threads: int) -> Array:
+    """Numbers of the k nearest rows to each query."""
+    lists = Shortlists.empty(queries.X.shape[0], k, queries.X.dtype)
+    search(queries, rows, pairs, lists, threads, lambda share: None)
+    return lists.index
 
 
 def _kmeans_groups(X: Array, rows: Array, n_groups: int, rng: np.random.RandomState) -> list[Array]:
@@ -93,10 +122,9 @@ class CellSearch:
         self._threads = threads
         self._seed = seed
         first = Cells.of(X, seed)
-        rows = Groups.of(X, first.groups)
-        self._order = rows.order
+        self._order = first.rows.order
         self._X = X[self._order]
-        self._partitions = [(first, Groups(self._X, np.arange(X.shape[0], dtype=np.int32), rows.starts))]
+        self._partitions = [first.in_order(self._X)]
 
     def query_self(self, k: int, done: Callable[[float], object]) -> tuple[Shortlists, float]:
         """The k nearest other rows of each row, and the recall in a sample; `done` gets shares of the work."""
@@ -107,16 +135,11 @@ class CellSearch:
         own[~own.any(axis=1), -1] = True
         truth = truth[~own].reshape(checked.size, k)
         lists = Shortlists.empty(n, k + LIST_MARGIN, X.dtype)
-        recall = 0.0
-        for number, (cells, rows) in enumerate(self._each_partition()):
-            pairs = _pairs_once(cells.nearest(cells.centers, PROBES))
-            search(rows, rows, pairs, lists, self._threads, _share(done, number))
-            if lists.full.all():
-                lists = refined(X, lists, self._threads)
-                recall = _recall(lists.index[checked, :k], truth)
-            if recall >= RECALL:
+        for _ in self._visits(X, lambda cells: cells.to_visit_of_own(VISITS, self._threads), lists, done):
+            if lists.full.all() and _recall(_within_reach(lists, checked), truth) >= RECALL:
                 break
-        return self._as_given(lists, k), recall
+        lists = refined(X, lists, self._threads)
+        return self._as_given(lists, k), _recall(lists.index[checked, :k], truth)
 
     def query(self, Q: Array, k: int, done: Callable[[float], object]) -> tuple[Shortlists, float]:
         """The k nearest rows to each row of Q, and the recall in a sample of Q."""
@@ -124,18 +147,26 @@ class CellSearch:
         checked = np.sort(np.random.RandomState(self._seed).choice(n, min(CHECKED_ROWS, n), replace=False))
         truth = self._truth(Q[checked], k)
         lists = Shortlists.empty(n, k, Q.dtype)
-        recall = 0.0
-        for number, (cells, rows) in enumerate(self._each_partition()):
-            near = cells.nearest(Q, PROBES)
-            home = near[:, 0]
-            groups = {cell: np.flatnonzero(home == cell).astype(np.int32) for cell in np.unique(home).tolist()}
-            queries = Groups.of(Q, list(groups.values()))
-            pairs = np.array([(i, j) for i, group in enumerate(groups.values()) for j in np.unique(near[group])])
-            search(queries, rows, pairs, lists, self._threads, _share(done, number))
-            recall = _recall(lists.index[checked], truth)
-            if recall >= RECALL and lists.full.all():
+        for _ in self._visits(Q, lambda cells: cells.to_visit(Q, VISITS, self._threads), lists, done):
+            if lists.full.all() and _recall(lists.index[checked], truth) >= RECALL:
                 break
-        return Shortlists(lists.sqdist, self._order[lists.index]), recall
+        return Shortlists(lists.sqdist, self._order[lists.index]), _recall(lists.index[checked], truth)
+
+    def _visits(
+        self, Q: Array, choose: Callable[[Cells], Array], lists: Shortlists, done: Callable[[float], object]
+    ) -> Iterator[None]:
+        """Each row of Q visits one cell at a time, the nearest first: few rows of later ones are near enough to count."""
+        left = 1.0
+        for number in range(MAX_PARTITIONS):
+            if number == len(self._partitions):
+                self._partitions.append(Cells.of(self._X, self._seed + number))
+            cells = self._partitions[number]
+            for to in choose(cells).T:
+                share, left = VISIT_SHARE * left, (1 - VISIT_SHARE) * left
+                guests = cells.guests(Q, to)
+                pairs = same_numbers(len(guests))[np.diff(guests.starts) > 0]
+                search(guests, cells.rows, pairs, lists, self._threads, partial(_report, done, share))
+                yield
 
     def _as_given(self, lists: Shortlists, k: int) -> Shortlists:
         """The first k of each list, rows in the order of the caller and by its numbers."""
@@ -146,32 +177,15 @@ class CellSearch:
             out.index[self._order[some]] = self._order[lists.index[some, :k]]
         return out
 
-    def _each_partition(self) -> Iterator[tuple[Cells, Groups]]:
-        """Partitions in order, each with the rows in its groups."""
-        for number in range(MAX_PARTITIONS):
-            if number == len(self._partitions):
-                cells = Cells.of(self._X, self._seed + number)
-                self._partitions.append((cells, Groups.of(self._X, cells.groups)))
-            yield self._partitions[number]
-
     def _truth(self, Q: Array, k: int) -> Array:
         """The true nearest rows of some queries."""
         rows, queries = Groups.consecutive(self._X), Groups.consecutive(np.ascontiguousarray(Q))
-        lists = Shortlists.empty(Q.shape[0], k, Q.dtype)
-        search(queries, rows, every_pair(queries, rows), lists, self._threads, lambda share: None)
-        return lists.index
+        return _nearest(queries, rows, every_pair(queries, rows), k, self._threads)
 
 
-def _share(done: Callable[[float], object], number: int) -> Callable[[float], object]:
-    """How many partitions will be needed is not known: each counts half of what is left."""
-    return lambda share: done(0.5 ** (number + 1) * share)
-
-
-def _pairs_once(near: Array) -> Array:
-    """Each unordered pair of cells once."""
-    own = np.broadcast_to(np.arange(len(near))[:, None], near.shape)
-    pairs = np.stack([np.minimum(own, near), np.maximum(own, near)], axis=-1).reshape(-1, 2)
-    return np.unique(pairs, axis=0)
+def _report(done: Callable[[float], object], share: float, part: float) -> None:
+    """Part of a visit as a share of the whole."""
+    done(share * part)
 
 
 def refined(X: Array, lists: Shortlists, threads: int) -> Shortlists:
@@ -179,6 +193,12 @@ def refined(X: Array, lists: Shortlists, threads: int) -> Shortlists:
     new = Shortlists(np.empty_like(lists.sqdist), np.empty_like(lists.index))
     _native.refine_neighbors(X, lists.index, new.sqdist, new.index, threads)
     return new
+
+
+def _within_reach(lists: Shortlists, rows: Array) -> Array:
+    """The neighbours of some rows and theirs."""
+    near = lists.index[rows]
+    return np.hstack([near, lists.index[near].reshape(rows.size, -1)])
 
 
 def _recall(found: Array, truth: Array) -> float:

@@ -61,25 +61,25 @@ class Groups:
 
 
 def every_pair(queries: Groups, rows: Groups) -> Array:
-    """All pairs of groups; where both are the same object, each unordered pair once."""
+    """All pairs of groups; where both are the same object, each unordered pair once, those with themselves first."""
     i, j = np.indices((len(queries), len(rows))).reshape(2, -1)
     pairs = np.column_stack([i, j])
-    return pairs[i <= j] if queries is rows else pairs
+    return pairs[i <= j][np.argsort((j - i)[i <= j], kind="stable")] if queries is rows else pairs
+
+
+def same_numbers(count: int) -> Array:
+    """Each group with the one of the same number."""
+    return np.repeat(np.arange(count)[:, None], 2, axis=1)
 
 
 def search(
     queries: Groups, rows: Groups, pairs: Array, lists: Shortlists, threads: int, done: Callable[[float], object]
 ) -> None:
-    """For each pair (i, j) of groups, offer rows j to queries i; where both are the same object, each to the other.
+    """For each pair (i, j) of groups, offer rows j to queries i; where both are of the same X, each to the other.
 
-    The lists do not depend on the order of the pairs. Groups are first compared with themselves, so that few of the
-    later rows are near enough for a closer look; then in random order, so that no thread waits for another's group.
-    `done` gets shares of the work.
+    The lists do not depend on the order of the pairs, nor on the number of threads. `done` gets shares of the work.
     """
-    shuffled = pairs[np.random.RandomState(0).permutation(len(pairs))].astype(np.int32)
-    order = np.argsort(shuffled[:, 0] != shuffled[:, 1], kind="stable") if queries is rows else slice(None)
-    calls = np.array_split(shuffled[order], min(CALLS, -(-len(pairs) // (8 * threads))))
-    for some in calls:
+    for some in np.array_split(pairs.astype(np.int32), min(CALLS, -(-len(pairs) // (8 * threads)))):
         _native.compare_groups(
             queries.X,
             queries.order,
@@ -87,8 +87,8 @@ def search(
             rows.X,
             rows.order,
             rows.starts,
-            np.ascontiguousarray(some),
-            queries is rows,
+            some,
+            queries.X is rows.X,
             lists.sqdist,
             lists.index,
             threads,

@@ -5,10 +5,11 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <mutex>
+#include <thread>
 #include <vector>
 
 #include "neighbors.hpp"
@@ -84,21 +85,36 @@ class Panels {
     std::vector<T> sqnorm_, limit_, entries_;
 };
 
+// Lets one thread at a time change the list of a point; some points share a lock.
+class Locks {
+   public:
+    template <class Work>
+    void with(std::int32_t point, Work work) {
+        std::atomic_flag& taken = taken_[point % kLocks];
+        while (taken.test_and_set(std::memory_order_acquire)) std::this_thread::yield();
+        work();
+        taken.clear(std::memory_order_release);
+    }
+
+   private:
+    static constexpr int kLocks = 4096;
+    std::atomic_flag taken_[kLocks] = {};
+};
+
 // What one thread works with; memory is taken once.
 template <class T>
 class Comparison {
    public:
-    Comparison(const Groups<T>& queries, const Groups<T>& rows, const Shortlists<T>& lists, bool same)
-        : lists_(lists), same_(same), d_(queries.d),
+    Comparison(const Groups<T>& queries, const Groups<T>& rows, const Shortlists<T>& lists, bool same, Locks& locks)
+        : lists_(lists), same_(same), locks_(&locks), d_(queries.d),
           at_once_(std::max<std::int64_t>(1, kLeftBytes / (d_ * sizeof(T) * kRows)) * kRows), center_(d_),
           partial_(at_once_ * kCols), left_(queries, lists, kRows), right_(rows, lists, kCols) {}
 
-    // Rows of group j are offered to group i of the queries; where both are the same points, each to the other.
+    // Rows of group j are offered to the queries of group i; where both number the same points, each to the other.
     void compare(std::int64_t i, std::int64_t j) {
-        mutual_ = same_ && i != j;
         left_.find_center(i, center_.data());  // any origin is right; a near one keeps norms, and so rounding, small
         left_.take(i, center_.data(), true);
-        right_.take(j, center_.data(), mutual_);
+        right_.take(j, center_.data(), same_);
         for (std::int64_t first = 0; first < left_.size(); first += at_once_)
             for (std::int64_t c = 0; c < right_.size(); c += kCols)
                 for (std::int64_t depth = 0; depth < d_; depth += kDepth)
@@ -127,48 +143,56 @@ class Comparison {
                 inner[i][1] += splat<T, W>(left[i]) * b1;
             }
         }
-        V best = splat<T, W>(T(-1));
+        if (end == d_ && !any_near(r, c, inner)) return;
         for (int i = 0; i < kRows; ++i)
-            for (int half = 0; half < 2; ++half) {
-                const V sum = inner[i][half];
-                store<T, W>(partial + i * kCols + half * W, sum);
-                best = larger<T, W>(room(r + i, c + half * W, sum), best);  // NaN counts for nothing
-            }
-        if (end == d_ && any_positive<T, W>(best)) offer_tile(r, c, partial);
+            for (int half = 0; half < 2; ++half) store<T, W>(partial + i * kCols + half * W, inner[i][half]);
+        if (end == d_) offer_tile(r, c, partial);
+    }
+    bool any_near(std::int64_t r, std::int64_t c, const V (&inner)[kRows][2]) const {
+        V best = splat<T, W>(T(-1));
+        for (int half = 0; half < 2; ++half) {
+            const V limit = load<T, W>(right_.limit(c) + half * W), sqnorm = load<T, W>(right_.sqnorm(c) + half * W);
+            for (int i = 0; i < kRows; ++i)
+                best = larger<T, W>(room(r + i, limit, sqnorm, inner[i][half]), best);  // NaN counts for nothing
+        }
+        return any_positive<T, W>(best);
     }
     // How far a row and columns are within the limits: negative where no list is open to the pair.
-    V room(std::int64_t r, std::int64_t c, V inner) const {
-        const V limit = larger<T, W>(splat<T, W>(*left_.limit(r)), load<T, W>(right_.limit(c)));
-        return limit - ((splat<T, W>(*left_.sqnorm(r)) + load<T, W>(right_.sqnorm(c))) - T(2) * inner);
+    V room(std::int64_t r, V limit, V sqnorm, V inner) const {
+        return larger<T, W>(splat<T, W>(*left_.limit(r)), limit) - ((splat<T, W>(*left_.sqnorm(r)) + sqnorm) - T(2) * inner);
     }
 
     void offer_tile(std::int64_t r, std::int64_t c, const T* inner) {
         for (int i = 0; i < kRows; ++i)
-            for (int half = 0; half < 2; ++half) {
-                const V rooms = room(r + i, c + half * W, load<T, W>(inner + i * kCols + half * W));
+            for (std::int64_t at = c; at < c + kCols; at += W, inner += W) {
+                const V limit = load<T, W>(right_.limit(at)), sqnorm = load<T, W>(right_.sqnorm(at));
+                const V rooms = room(r + i, limit, sqnorm, load<T, W>(inner));
                 if (!any_positive<T, W>(larger<T, W>(rooms, splat<T, W>(T(-1))))) continue;
                 T each[W];
                 store<T, W>(each, rooms);
                 for (int l = 0; l < W; ++l)
-                    if (each[l] >= 0) offer(r + i, c + half * W + l);
+                    if (each[l] >= 0) offer(r + i, at + l);
             }
     }
 
+    // Most pairs that come here are known already.
     void offer(std::int64_t r, std::int64_t c) {
         const std::int32_t row = left_.number(r), col = right_.number(c);
         if (same_ && row == col) return;
-        Shortlist<T> mine(lists_, row), other(lists_, mutual_ ? col : row);
-        if (mine.closed_to(col) && (!mutual_ || other.closed_to(row))) return;
+        Shortlist<T> mine(lists_, row), other(lists_, same_ ? col : row);
+        const bool open = mine.takes(0, col) && !mine.has(col), open_too = same_ && other.takes(0, row) && !other.has(row);
+        if (!open && !open_too) return;
         const T d2 = row_sqdist(left_.row(r), right_.row(c), d_, std::max(mine.worst(), other.worst()));
-        mine.offer(d2, col);
+        if (open && mine.takes(d2, col)) locks_->with(row, [&] { mine.offer(d2, col); });
         left_.set_limit(r);
-        if (!mutual_) return;
-        other.offer(d2, row);
+        if (!same_) return;
+        if (open_too && other.takes(d2, row)) locks_->with(col, [&] { other.offer(d2, row); });
         right_.set_limit(c);
     }
 
     Shortlists<T> lists_;
-    bool same_, mutual_ = false;
+    bool same_;
+    Locks* locks_;
     std::int64_t d_, at_once_;
     std::vector<T> center_, partial_;
     Panels<T> left_, right_;
@@ -178,17 +202,10 @@ class Comparison {
 template <class T>
 void compare_groups(const Groups<T>& queries, const Groups<T>& rows, const std::int32_t* pairs, std::int64_t count,
                     bool same, const Shortlists<T>& lists, int threads) {
-    std::vector<std::mutex> locks(queries.count);
-    std::vector<Comparison<T>> benches(threads, Comparison<T>(queries, rows, lists, same));
+    Locks locks;
+    std::vector<Comparison<T>> benches(threads, Comparison<T>(queries, rows, lists, same, locks));
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
-    for (std::int64_t p = 0; p < count; ++p) {
-        const std::int64_t i = pairs[2 * p], j = pairs[2 * p + 1];
-        const bool two = same && i != j;
-        const std::lock_guard first(locks[two ? std::min(i, j) : i]);  // in one order: nobody waits for ever
-        std::unique_lock<std::mutex> second;
-        if (two) second = std::unique_lock(locks[std::max(i, j)]);
-        benches[thread_index()].compare(i, j);
-    }
+    for (std::int64_t p = 0; p < count; ++p) benches[thread_index()].compare(pairs[2 * p], pairs[2 * p + 1]);
 }
 
 }  // namespace lapmodes::LAPMODES_ISA

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <limits>
 
@@ -11,31 +12,43 @@
 namespace lapmodes::LAPMODES_ISA {
 
 // The k best so far of one point, nearest first; among equal distances the lower index first, so that
-// the result does not depend on the order in which candidates come.
+// the result does not depend on the order in which candidates come. Any thread may look, one at a time may offer.
 template <class T>
 class Shortlist {
    public:
     Shortlist(const Shortlists<T>& lists, std::int64_t of)
         : sqdist_(lists.sqdist + of * lists.k), index_(lists.index + of * lists.k), k_(lists.k) {}
 
-    T worst() const { return sqdist_[k_ - 1]; }
-    // Whether all are duplicates of the point, with lower numbers than i.
-    bool closed_to(std::int32_t i) const { return worst() == 0 && i >= index_[k_ - 1]; }
-    bool has(std::int32_t i) const { return std::find(index_, index_ + k_, i) != index_ + k_; }
+    T worst() const { return get(sqdist_[k_ - 1]); }
+    bool takes(T d2, std::int32_t i) const { return d2 < worst() || (d2 == worst() && i < get(index_[k_ - 1])); }
+    bool has(std::int32_t i) const {
+        for (std::int64_t at = 0; at < k_; ++at)
+            if (get(index_[at]) == i) return true;
+        return false;
+    }
 
     void offer(T d2, std::int32_t i) {
-        if (d2 > worst() || (d2 == worst() && i >= index_[k_ - 1]) || has(i)) return;
+        if (!takes(d2, i) || has(i)) return;
         std::int64_t at = k_ - 1;
         while (at > 0 && (sqdist_[at - 1] > d2 || (sqdist_[at - 1] == d2 && index_[at - 1] > i))) {
-            sqdist_[at] = sqdist_[at - 1];
-            index_[at] = index_[at - 1];
+            put(sqdist_[at], sqdist_[at - 1]);
+            put(index_[at], index_[at - 1]);
             --at;
         }
-        sqdist_[at] = d2;
-        index_[at] = i;
+        put(sqdist_[at], d2);
+        put(index_[at], i);
     }
 
    private:
+    template <class U>
+    static U get(U& at) {
+        return std::atomic_ref<U>(at).load(std::memory_order_relaxed);
+    }
+    template <class U>
+    static void put(U& at, U value) {
+        std::atomic_ref<U>(at).store(value, std::memory_order_relaxed);
+    }
+
     T* sqdist_;
     std::int32_t* index_;
     std::int64_t k_;
