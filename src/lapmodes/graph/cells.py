@@ -28,7 +28,7 @@ VISITS = 12
 """Most cells that each row visits in one partition."""
 VISIT_SHARE = 0.1
 """How many visits will be needed is not known: for the progress bar each counts this share of what is left."""
-AROUND = 64
+AROUND = 256
 """Cells around its own among which a row finds those to visit."""
 MAX_PARTITIONS = 8
 CHECKED_ROWS = 500
@@ -65,23 +65,28 @@ class Cells:
 
     def to_visit(self, Q: Array, count: int, threads: int) -> Array:
         """The cells nearest to each row of Q, nearest first: (n, count)."""
-        count = min(count, len(self.rows))
         queries, centers = Groups.consecutive(Q), Groups.consecutive(self.centers)
-        return _nearest(queries, centers, every_pair(queries, centers), count, threads)
+        return _nearest(queries, centers, every_pair(queries, centers), min(count, len(self.rows)), threads)
 
-    def to_visit_of_own(self, count: int, threads: int) -> Array:
-        """The same for the rows in the cells, among those around their own."""
-        count, around = min(count, len(self.rows)), min(AROUND, len(self.rows))
+    def visits_of(self, Q: Array, threads: int) -> Iterator[Groups]:
+        """Rows of Q in groups by the nearest cell, by the second nearest, and so on."""
+        for to in self.to_visit(Q, VISITS, threads).T:
+            yield self._guests(Q, to)
+
+    def visits_of_own(self, threads: int) -> Iterator[Groups]:
+        """The same for the rows in the cells: first their own, then the nearest ones around it."""
+        yield self.rows
+        around = min(AROUND, len(self.rows))
         near = self.to_visit(self.centers.copy(), around, threads)
         centers = Groups(self.centers, near.ravel(), np.arange(0, near.size + 1, around, dtype=np.int64))
-        to = _nearest(self.rows, centers, same_numbers(len(self.rows)), count, threads)
-        own = np.empty(to.shape[0], dtype=np.int32)  # comes first: duplicates are there, whatever the centres say
+        to = _nearest(self.rows, centers, same_numbers(len(self.rows)), min(VISITS, around), threads)
+        own = np.empty(to.shape[0], dtype=np.int32)
         own[self.rows.order] = np.repeat(np.arange(len(self.rows), dtype=np.int32), np.diff(self.rows.starts))
         np.put_along_axis(to, (to == own[:, None]).argmax(axis=1)[:, None], to[:, :1], axis=1)
-        to[:, 0] = own
-        return to
+        for others in to[:, 1:].T:
+            yield self._guests(self.rows.X, others)
 
-    def guests(self, Q: Array, to: Array) -> Groups:
+    def _guests(self, Q: Array, to: Array) -> Groups:
         """Rows of Q in groups by the cell `to` which each goes."""
         n = to.size
         visits = csr_array((np.ones(n, dtype=np.int8), to.copy(), np.arange(n + 1)), shape=(n, len(self.rows)))
@@ -135,7 +140,7 @@ class CellSearch:
         own[~own.any(axis=1), -1] = True
         truth = truth[~own].reshape(checked.size, k)
         lists = Shortlists.empty(n, k + LIST_MARGIN, X.dtype)
-        for _ in self._visits(X, lambda cells: cells.to_visit_of_own(VISITS, self._threads), lists, done):
+        for _ in self._visits(lambda cells: cells.visits_of_own(self._threads), lists, done):
             if lists.full.all() and _recall(_within_reach(lists, checked), truth) >= RECALL:
                 break
         lists = refined(X, lists, self._threads)
@@ -147,23 +152,22 @@ class CellSearch:
         checked = np.sort(np.random.RandomState(self._seed).choice(n, min(CHECKED_ROWS, n), replace=False))
         truth = self._truth(Q[checked], k)
         lists = Shortlists.empty(n, k, Q.dtype)
-        for _ in self._visits(Q, lambda cells: cells.to_visit(Q, VISITS, self._threads), lists, done):
+        for _ in self._visits(lambda cells: cells.visits_of(Q, self._threads), lists, done):
             if lists.full.all() and _recall(lists.index[checked], truth) >= RECALL:
                 break
         return Shortlists(lists.sqdist, self._order[lists.index]), _recall(lists.index[checked], truth)
 
     def _visits(
-        self, Q: Array, choose: Callable[[Cells], Array], lists: Shortlists, done: Callable[[float], object]
+        self, among: Callable[[Cells], Iterator[Groups]], lists: Shortlists, done: Callable[[float], object]
     ) -> Iterator[None]:
-        """Each row of Q visits one cell at a time, the nearest first: few rows of later ones are near enough to count."""
+        """One visit after the other, the nearest cells first: few rows of later ones are near enough to count."""
         left = 1.0
         for number in range(MAX_PARTITIONS):
             if number == len(self._partitions):
                 self._partitions.append(Cells.of(self._X, self._seed + number))
             cells = self._partitions[number]
-            for to in choose(cells).T:
+            for guests in among(cells):
                 share, left = VISIT_SHARE * left, (1 - VISIT_SHARE) * left
-                guests = cells.guests(Q, to)
                 pairs = same_numbers(len(guests))[np.diff(guests.starts) > 0]
                 search(guests, cells.rows, pairs, lists, self._threads, partial(_report, done, share))
                 yield

@@ -26,6 +26,9 @@ class Panels {
           sqnorm_((groups.largest() + width - 1) / width * width), limit_(sqnorm_.size()),
           entries_(sqnorm_.size() * d_) {}
 
+    bool is_group(std::int64_t i, const Panels& other, std::int64_t j) const {
+        return groups_.numbers(i) == other.groups_.numbers(j);
+    }
     std::int64_t size() const { return size_; }
     std::int32_t number(std::int64_t r) const { return numbers_[r]; }
     const T* row(std::int64_t r) const { return groups_.X + numbers_[r] * d_; }
@@ -112,9 +115,10 @@ class Comparison {
 
     // Rows of group j are offered to the queries of group i; where both number the same points, each to the other.
     void compare(std::int64_t i, std::int64_t j) {
+        mutual_ = same_ && !left_.is_group(i, right_, j);  // each pair of one group comes twice
         left_.find_center(i, center_.data());  // any origin is right; a near one keeps norms, and so rounding, small
         left_.take(i, center_.data(), true);
-        right_.take(j, center_.data(), same_);
+        right_.take(j, center_.data(), mutual_);
         for (std::int64_t first = 0; first < left_.size(); first += at_once_)
             for (std::int64_t c = 0; c < right_.size(); c += kCols)
                 for (std::int64_t depth = 0; depth < d_; depth += kDepth)
@@ -179,19 +183,20 @@ class Comparison {
     void offer(std::int64_t r, std::int64_t c) {
         const std::int32_t row = left_.number(r), col = right_.number(c);
         if (same_ && row == col) return;
-        Shortlist<T> mine(lists_, row), other(lists_, same_ ? col : row);
-        const bool open = mine.takes(0, col) && !mine.has(col), open_too = same_ && other.takes(0, row) && !other.has(row);
+        Shortlist<T> mine(lists_, row), other(lists_, mutual_ ? col : row);
+        const bool open = mine.takes(0, col) && !mine.has(col);
+        const bool open_too = mutual_ && other.takes(0, row) && !other.has(row);
         if (!open && !open_too) return;
         const T d2 = row_sqdist(left_.row(r), right_.row(c), d_, std::max(mine.worst(), other.worst()));
         if (open && mine.takes(d2, col)) locks_->with(row, [&] { mine.offer(d2, col); });
         left_.set_limit(r);
-        if (!same_) return;
+        if (!mutual_) return;
         if (open_too && other.takes(d2, row)) locks_->with(col, [&] { other.offer(d2, row); });
         right_.set_limit(c);
     }
 
     Shortlists<T> lists_;
-    bool same_;
+    bool same_, mutual_ = false;
     Locks* locks_;
     std::int64_t d_, at_once_;
     std::vector<T> center_, partial_;
