@@ -2,6 +2,7 @@
 // Maximises sum_c (w_cc - resolution d_c^2 / 2m), with w_cc the weight inside community c and d_c its degree.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <numeric>
@@ -56,11 +57,23 @@ class Around {
     Labels seen_;
 };
 
+// In random order: blocks of nodes, and the nodes of each block. Neighbours with near numbers then share the cache.
 inline Labels shuffled(std::int64_t n, std::mt19937_64& random) {
-    Labels order(static_cast<std::size_t>(n));
-    std::iota(order.begin(), order.end(), 0);
-    for (std::int64_t i = n - 1; i > 0; --i)
-        std::swap(order[i], order[random() % static_cast<std::uint64_t>(i + 1)]);
+    constexpr std::int64_t kBlock = 1 << 15;
+    const auto shuffle = [&](std::int32_t* first, std::int64_t count) {
+        for (std::int64_t i = count - 1; i > 0; --i)
+            std::swap(first[i], first[random() % static_cast<std::uint64_t>(i + 1)]);
+    };
+    Labels blocks(static_cast<std::size_t>((n + kBlock - 1) / kBlock)), order;
+    std::iota(blocks.begin(), blocks.end(), 0);
+    shuffle(blocks.data(), static_cast<std::int64_t>(blocks.size()));
+    order.reserve(static_cast<std::size_t>(n));
+    for (const std::int64_t block : blocks) {
+        const std::int64_t first = block * kBlock, end = std::min(first + kBlock, n);
+        const auto at = static_cast<std::int64_t>(order.size());
+        for (std::int64_t v = first; v < end; ++v) order.push_back(static_cast<std::int32_t>(v));
+        shuffle(order.data() + at, end - first);
+    }
     return order;
 }
 

@@ -5,37 +5,65 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import coo_array, csr_array
 
 from .. import _native
 from .._records import Array
 
 ROUNDS = 2
 SEARCHES = 20
+COARSE_POINTS = 20_000
+"""Above this the resolution is searched for on a graph of small communities."""
+FINE = 8
+"""Resolution of these, a cluster: some ten to a hundred of them make one."""
 
 
 def community_labels(W: Any, K: int, seed: int) -> Array:
-    """K communities of high modularity; where no resolution gives K, the next larger number is merged."""
+    """K communities of high modularity; where no resolution gives K, the next larger number is merged.
+
+    Where there are many points, those of small communities first stay together; at the end each may move again.
+    """
+    if W.shape[0] <= COARSE_POINTS:
+        return _search(W, K, seed)[0]
+    count, small = _leiden(W, float(FINE * K), 1, seed)
+    if count <= K:
+        return _search(W, K, seed)[0]
+    among, resolution = _search(_merged(W, small, count), K, seed)
+    labels = among[small]
+    count, moved = _leiden(W, resolution, 1, seed, labels)
+    return moved if count == K else labels
+
+
+def _leiden(W: Any, resolution: float, rounds: int, seed: int, labels: Array | None = None) -> tuple[int, Array]:
+    """How many communities, and which; beginning with `labels` or with each point alone."""
+    labels = np.arange(W.shape[0], dtype=np.int32) if labels is None else labels.copy()
     arrays = W.indptr.astype(np.int64, copy=False), W.indices.astype(np.int32, copy=False), W.data
+    return _native.leiden(*arrays, resolution, rounds, seed, labels), labels
 
-    def at(resolution: float) -> tuple[int, Array]:
-        labels = np.arange(W.shape[0], dtype=np.int32)
-        count = _native.leiden(*arrays, resolution, ROUNDS, seed, labels)
-        return count, labels
 
+def _search(W: Any, K: int, seed: int) -> tuple[Array, float]:
+    """K communities and the resolution that gives them."""
     # The logs of resolution and count; one community at resolution zero, say 1e-4.
     low, high = (np.log(1e-4), 0.0), (np.inf, np.inf)
     point, finest = 0.0, None
     for search in range(SEARCHES):
-        count, labels = at(float(np.exp(point)))
+        resolution = float(np.exp(point))
+        count, labels = _leiden(W, resolution, ROUNDS, seed)
         if count == K:
-            return labels
+            return labels, resolution
         if count > K:
             high, finest = (point, np.log(count)), labels
         else:
             low = (point, np.log(count))
         point = _between(low, high, np.log(K), search)
-    return merge_communities(W, np.arange(W.shape[0], dtype=np.int32) if finest is None else finest, K)
+    finest = np.arange(W.shape[0], dtype=np.int32) if finest is None else finest
+    return merge_communities(W, finest, K), resolution
+
+
+def _merged(W: Any, labels: Array, count: int) -> Any:
+    """The graph between communities; weights inside stay as loops."""
+    rows = np.repeat(labels, np.diff(W.indptr))
+    return coo_array((W.data, (rows, labels[W.indices])), shape=(count, count)).tocsr()
 
 
 def _between(low: tuple[float, float], high: tuple[float, float], wanted: float, search: int) -> float:
