@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from . import _native
 from ._rows import largest_columns
 
 Array = NDArray[Any]
@@ -48,8 +49,19 @@ class Neighbors:
         """Without the nearest of each row: for rows that found themselves."""
         return Neighbors(self.indices[:, 1:], self.distances[:, 1:], self.recall)
 
+    @cached_property
+    def edges(self) -> tuple[Array, Array, Array]:
+        """(start, end, length) of each edge once, where both ends list it from the one with the lower number."""
+        fresh = np.empty(self.indices.shape, dtype=bool)
+        indices = np.ascontiguousarray(self.indices, dtype=np.int32)
+        _native.fresh_edges(indices, fresh)
+        start = np.repeat(np.arange(len(indices), dtype=np.int32), fresh.sum(axis=1))
+        return start, indices[fresh], self.distances[fresh]
+
     def first(self, k: int) -> Neighbors:
         """The k nearest only."""
+        if k >= self.indices.shape[1]:
+            return self
         return Neighbors(self.indices[:, :k], self.distances[:, :k], self.recall)
 
 

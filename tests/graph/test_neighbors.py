@@ -118,3 +118,14 @@ def test_the_estimator_reports_the_recall(always_cells):
     model = LaplacianKModes(12, init="k-means", random_state=0).fit(clustered(1500))
     assert 0.9 < model.neighbor_recall_ <= 1
     assert LaplacianKModes(2, random_state=0).fit(clustered(200, d=3)).neighbor_recall_ == 1
+
+
+def test_edges_of_both_ends_are_listed_once():
+    near = NeighborIndex(clustered(400, d=5), 1).query_self(6)
+    start, end, length = near.edges
+    pairs = set(zip(np.minimum(start, end).tolist(), np.maximum(start, end).tolist(), strict=True))
+    rows = np.repeat(np.arange(400), 6)
+    assert len(pairs) == start.size
+    assert pairs == {(min(i, j), max(i, j)) for i, j in zip(rows.tolist(), near.indices.ravel().tolist(), strict=True)}
+    X = clustered(400, d=5)
+    np.testing.assert_allclose(np.linalg.norm(X[start] - X[end], axis=1), length, rtol=1e-5)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import _native
+from .._order import stable_order
 from .._records import Array, Neighbors, Tree
 from .bridges import rough_bridges
 from .neighbors import NeighborIndex
@@ -23,10 +24,8 @@ def spanning_tree(
     The core distances turn lengths into mutual reachability (Campello, Moulavi & Sander 2013). Parts that no neighbours
     link are joined where they are nearest; `rough`: where a search from their medoids finds them near.
     """
-    n, k = neighbors.indices.shape
-    start = np.repeat(np.arange(n, dtype=np.int32), k)
-    end = neighbors.indices.ravel().astype(np.int32, copy=False)
-    length = neighbors.distances.ravel()
+    n = neighbors.indices.shape[0]
+    start, end, length = neighbors.edges
     tree, parts = _forest(start, end, _raised(start, end, length, core), n)
     while parts.max() > 0:
         bridges = rough_bridges(X, parts) if rough else _bridges(X, parts, threads)
@@ -43,7 +42,7 @@ def _raised(start: Array, end: Array, length: Array, core: Array | None) -> Arra
 
 def _forest(start: Array, end: Array, length: Array, n: int) -> tuple[Tree, Array]:
     """Kruskal's algorithm: the tree (a forest while there are parts) and the part of each point."""
-    order = np.argsort(length, kind="stable")
+    order = stable_order(length)
     start, end = start[order], end[order]
     kept, parts = np.empty(start.size, dtype=bool), np.empty(n, dtype=np.int32)
     _native.spanning_forest(start, end, kept, parts)

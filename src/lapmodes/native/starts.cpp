@@ -2,6 +2,7 @@
 #include "bindings.hpp"
 #include "communities.hpp"
 #include "forest.hpp"
+#include "order.hpp"
 #include "shared.hpp"
 
 namespace {
@@ -37,6 +38,15 @@ void bind_leiden(nb::module_& m) {
        "seed"_a, "labels"_a.noconvert());
 }
 
+template <class T>
+void bind_order(nb::module_& m) {
+    m.def("stable_order", [](const In<T>& values, const Out<std::int32_t>& order) {
+        require(values.size() == order.size(), "values and order must have the same size");
+        nb::gil_scoped_release release;
+        lapmodes::stable_order(values.data(), static_cast<Index>(values.size()), order.data());
+    }, "values"_a.noconvert(), "order"_a.noconvert());
+}
+
 }  // namespace
 
 void bind_starts(nb::module_& m) {
@@ -49,6 +59,13 @@ void bind_starts(nb::module_& m) {
         nb::gil_scoped_release release;
         lapmodes::shared_neighbors(around.data(), n, k, indptr.data(), indices.data(), common.data());
     }, "around"_a.noconvert(), "indptr"_a.noconvert(), "indices"_a.noconvert(), "common"_a.noconvert());
+
+    m.def("fresh_edges", [](const In<std::int32_t>& index, const Out<bool>& fresh) {
+        require(index.ndim() == 2 && index.size() == fresh.size(), "index and fresh must be (n, k)");
+        check_nodes(index, static_cast<Index>(index.shape(0)));
+        nb::gil_scoped_release release;
+        lapmodes::fresh_edges(index.data(), index.shape(0), index.shape(1), fresh.data());
+    }, "index"_a.noconvert(), "fresh"_a.noconvert());
 
     m.def("spanning_forest", [](const In<std::int32_t>& from, const In<std::int32_t>& to, const Out<bool>& kept,
                                 const Out<std::int32_t>& labels) {
@@ -85,6 +102,8 @@ void bind_starts(nb::module_& m) {
         lapmodes::even_linkage(from.data(), to.data(), n, K, most_uneven, labels.data());
     }, "from_"_a.noconvert(), "to"_a.noconvert(), "K"_a, "most_uneven"_a, "labels"_a.noconvert());
 
+    bind_order<float>(m);
+    bind_order<double>(m);
     bind_leiden<float>(m);
     bind_leiden<double>(m);
 }

@@ -153,6 +153,8 @@ class Pace:
     def _remaining(self) -> float:
         """Sweeps still needed if the gap goes on to fall as it did lately."""
         (then, before), (sweeps, gap) = self.gaps[len(self.gaps) // 2], self.gaps[-1]
+        if gap <= self.target:
+            return 0.0
         fall = np.log(before / gap) / max(sweeps - then, 1)
         return float(np.log(gap / self.target) / max(fall, 1e-9))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import _native
+from .._order import stable_order
 from .._records import Array, Landscape
 
 MASS_POWER = 0.5
@@ -21,20 +22,19 @@ def prominent_labels(landscape: Landscape, K: int, k: int) -> Array:
     assert landscape.neighbors is not None
     near = landscape.neighbors.first(landscape.n_neighbors)
     tree = landscape.trees[0]
-    n, width = near.indices.shape
     height = log_density(landscape.neighbors.first(k).distances)
-    start = np.concatenate([np.repeat(np.arange(n, dtype=np.int32), width), tree.start])
-    end = np.concatenate([near.indices.ravel().astype(np.int32, copy=False), tree.end])
+    edges = near.edges
+    start, end = np.concatenate([edges[0], tree.start]), np.concatenate([edges[1], tree.end])
     # In place and one at a time, as there is an entry for each edge: how far saddles lie below zero.
-    depth = _log(np.concatenate([near.distances.ravel(), tree.length], dtype=np.float64))
+    depth = _log(np.concatenate([edges[2], tree.length], dtype=np.float64))
     low = -height
     np.maximum(depth, low[start], out=depth)
     np.maximum(depth, low[end], out=depth)
-    order = np.argsort(depth, kind="stable")
+    order = stable_order(depth)
     start = start[order]
     end = end[order]
     saddle = np.negative(depth[order], out=depth)
-    labels = np.empty(n, dtype=np.int32)
+    labels = np.empty(height.size, dtype=np.int32)
     _native.prominent_modes(start, end, saddle, height, K, MASS_POWER, labels)
     return labels
 
