@@ -153,10 +153,9 @@ class Pace:
     def _remaining(self) -> float:
         """Sweeps still needed if the gap goes on to fall as it did lately."""
         (then, before), (sweeps, gap) = self.gaps[len(self.gaps) // 2], self.gaps[-1]
-        if gap <= self.target:
-            return 0.0
-        fall = np.log(before / gap) / max(sweeps - then, 1)
-        return float(np.log(gap / self.target) / max(fall, 1e-9))
+        least = np.finfo(np.float64).tiny  # where all kernel values vanish, so does the target
+        fall = np.log(max(before, least) / max(gap, least)) / max(sweeps - then, 1)
+        return float(np.log(max(gap, least) / max(self.target, least)) / max(fall, 1e-9))
 
 
 class _Face:
