@@ -46,7 +46,7 @@ class Trained:
     n_neighbors: int
     metric: str
     kept: Array | None
-    """Samples of positive weight, where there were others: X and Z are theirs."""
+    """The sample that each row of X and Z is, where these are in another order, or some were left out."""
     n_samples: int
     index: NeighborIndex | None
 

@@ -7,7 +7,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import csr_array
 
 from ._progress import Progress
 from ._records import MANY_CLUSTERS, Array, Graph, Hints, Landscape, Neighbors
@@ -25,6 +25,7 @@ from .graph.anchors import usual_anchors
 from .graph.bandwidth import LOCAL_NEIGHBOR, edge_scale, entropic_bandwidth, mean_scale
 from .graph.landscape import given, settled_neighbors, survey
 from .graph.laplacian import balanced, build_graph, empty_graph, linked
+from .graph.locality import local_order
 from .graph.neighbors import NeighborIndex
 from .solve.objective import even_masses
 from .solve.points import Points, as_points
@@ -65,7 +66,8 @@ class Problem:
     recall: float = 1.0
     """Share of true neighbours that the search found, in a sample; 1 where it was exact or not needed."""
     kept: Array | None = None
-    """Samples of positive weight, where there are others; the points and the graph are of these only."""
+    """The sample that each point is, where points are not simply the samples: they may be in another order, and
+    samples of weight zero are left out."""
     sparse: bool = False
     """Whether assignments are kept as CSR matrices."""
     stand_in: Array | None = None
@@ -89,34 +91,48 @@ class Problem:
         W = self.graph.affinity
         if self.kept is None or self.stand_in is None:
             return W
-        n = self.stand_in.size
-        rows = np.repeat(self.kept, np.diff(W.indptr))
-        return coo_array((W.data, (rows, self.kept[W.indices])), shape=(n, n)).tocsr()
+        n, order = self.stand_in.size, np.argsort(self.kept)
+        rows = W[order]
+        indptr = np.zeros(n + 1, dtype=rows.indptr.dtype)
+        indptr[self.kept[order] + 1] = np.diff(rows.indptr)
+        indices = self.kept.astype(np.int32)[rows.indices]
+        whole = csr_array((rows.data, indices, np.cumsum(indptr, dtype=indptr.dtype)), shape=(n, n))
+        whole.sort_indices()
+        return whole
 
 
 def pose(
     estimator: Any, X: Any, graph: Any, sample_weight: Array | None, progress: Progress, hints: Hints = NO_HINTS
 ) -> Problem:
-    """Leave out samples of weight zero, then pose the problem for the others."""
+    """Leave out samples of weight zero, put the others into an order that suits the cache, and pose the problem."""
     kind = graph_kind(estimator, graph)
     W = check_graph(graph, X.shape[0], X.dtype) if kind == "precomputed" else None
-    if sample_weight is None or sample_weight.all():
-        return _pose(estimator, X, kind, W, sample_weight, progress, hints)
-    kept = np.flatnonzero(sample_weight)
-    if kept.size < max(estimator.n_clusters, 2):
+    kept = None if sample_weight is None or sample_weight.all() else np.flatnonzero(sample_weight)
+    if kept is not None and kept.size < max(estimator.n_clusters, 2):
         raise ValueError(
             f"'sample_weight' must be positive for at least {max(estimator.n_clusters, 2)} samples (one a cluster). "
             f"Got {kept.size}."
         )
+    order = local_order(X if kept is None else X[kept]) if W is None else None
+    if order is not None:
+        kept = order if kept is None else kept[order]
+    if kept is None:
+        return _pose(estimator, X, kind, W, sample_weight, progress, hints)
     W = None if W is None else csr_array(W[kept][:, kept])
-    some = hints.among(kept, X.shape[0])
-    problem = _pose(estimator, X[kept], kind, W, sample_weight[kept], progress, some)
-    absent = np.flatnonzero(sample_weight == 0)
-    index = problem.index or NeighborIndex(problem.points.X, problem.points.threads)
-    stand_in = np.empty(X.shape[0], dtype=np.intp)
+    weight = None if sample_weight is None else sample_weight[kept]
+    problem = _pose(estimator, X[kept], kind, W, weight, progress, hints.among(kept, X.shape[0]))
+    return replace(problem, kept=kept, stand_in=_stand_ins(X, kept, problem))
+
+
+def _stand_ins(X: Any, kept: Array, problem: Problem) -> Array:
+    """For each sample the point that is itself, or the nearest one."""
+    stand_in = np.full(X.shape[0], -1, dtype=np.intp)
     stand_in[kept] = np.arange(kept.size)
-    stand_in[absent] = index.query(X[absent], 1).indices[:, 0]
-    return replace(problem, kept=kept, stand_in=stand_in)
+    absent = np.flatnonzero(stand_in < 0)
+    if absent.size:
+        index = problem.index or NeighborIndex(problem.points.X, problem.points.threads)
+        stand_in[absent] = index.query(X[absent], 1).indices[:, 0]
+    return stand_in
 
 
 def _pose(estimator: Any, X: Any, kind: Any, W: Any, weight: Array | None, progress: Progress, hints: Hints) -> Problem:

@@ -45,7 +45,7 @@ def test_certificate_is_honest(seed, n, k, log_lam, density, log_scale, normaliz
     best = energy(L, exact_B, lam, best_assignments(L, exact_B, lam))
     reached = energy(L, exact_B, lam, found.Z.astype(float))
     slack = 1e-8 * (1 + scale_of(B)) + 1e-6 * lam * np.abs(L).sum() * single
-    assert found.energy == pytest.approx(reached, abs=slack)
+    assert found.energy == pytest.approx(reached, rel=1e-12, abs=slack)
     assert best >= found.energy - found.gap - slack
     assert best <= found.energy + slack
     assert found.energy <= energy(L, exact_B, lam, Z0.astype(float)) + slack

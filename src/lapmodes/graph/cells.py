@@ -34,6 +34,8 @@ MAX_PARTITIONS = 8
 CHECKED_ROWS = 500
 RECALL = 0.985
 CHUNK_ROWS = 65536
+LOCAL_GAP = 64
+"""Rows of a cell that are less than this apart are near each other in memory."""
 LIST_MARGIN = 2
 """Neighbours kept beyond those asked for while lists are improved."""
 
@@ -120,16 +122,17 @@ def _kmeans_groups(X: Array, rows: Array, n_groups: int, rng: np.random.RandomSt
 class CellSearch:
     """Approximate neighbours among the rows X; partitions are made when first needed.
 
-    The rows are kept in the order of the first partition's cells, so that rows that are compared lie near each other.
+    Rows that are compared must lie near each other in memory: unless they do, they are put into the order of the first
+    partition's cells.
     """
 
     def __init__(self, X: Array, threads: int, seed: int = 0) -> None:
         self._threads = threads
         self._seed = seed
         first = Cells.of(X, seed)
-        self._order = first.rows.order
-        self._X = X[self._order]
-        self._partitions = [first.in_order(self._X)]
+        self._order = None if _is_local(first.rows) else first.rows.order
+        self._X = X if self._order is None else X[self._order]
+        self._partitions = [first if self._order is None else first.in_order(self._X)]
 
     def query_self(self, k: int, done: Callable[[float], object]) -> tuple[Shortlists, float]:
         """The k nearest other rows of each row, and the recall in a sample; `done` gets shares of the work."""
@@ -155,7 +158,8 @@ class CellSearch:
         for _ in self._visits(lambda cells: cells.visits_of(Q, self._threads), lists, done):
             if lists.full.all() and _recall(lists.index[checked], truth) >= RECALL:
                 break
-        return Shortlists(lists.sqdist, self._order[lists.index]), _recall(lists.index[checked], truth)
+        index = lists.index if self._order is None else self._order[lists.index]
+        return Shortlists(lists.sqdist, index), _recall(lists.index[checked], truth)
 
     def _visits(
         self, among: Callable[[Cells], Iterator[Groups]], lists: Shortlists, done: Callable[[float], object]
@@ -174,6 +178,8 @@ class CellSearch:
 
     def _as_given(self, lists: Shortlists, k: int) -> Shortlists:
         """The first k of each list, rows in the order of the caller and by its numbers."""
+        if self._order is None:
+            return Shortlists(*(np.ascontiguousarray(each[:, :k]) for each in (lists.sqdist, lists.index)))
         out = Shortlists(*(np.empty((each.shape[0], k), each.dtype) for each in (lists.sqdist, lists.index)))
         for start in range(0, lists.index.shape[0], CHUNK_ROWS):
             some = slice(start, start + CHUNK_ROWS)
@@ -185,6 +191,11 @@ class CellSearch:
         """The true nearest rows of some queries."""
         rows, queries = Groups.consecutive(self._X), Groups.consecutive(np.ascontiguousarray(Q))
         return _nearest(queries, rows, every_pair(queries, rows), k, self._threads)
+
+
+def _is_local(rows: Groups) -> bool:
+    """Whether the rows of a group mostly follow each other closely."""
+    return bool(np.median(np.abs(np.diff(rows.order))) < LOCAL_GAP)
 
 
 def _report(done: Callable[[float], object], share: float, part: float) -> None:

@@ -109,7 +109,7 @@ class DenseSearcher:
     """Many dimensions: every pair of rows where that takes seconds, cells where it would take longer."""
 
     def __init__(self, X: Array, threads: int) -> None:
-        self._X, self._threads = X, threads
+        self._X, self._threads = np.ascontiguousarray(X), threads
         self._cells: CellSearch | None = None
 
     def query(self, Q: Any, k: int, step: Step) -> Neighbors:

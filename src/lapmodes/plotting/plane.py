@@ -206,7 +206,7 @@ def plot_crowding(model: Any, X: Any, ax: Axes | None = None) -> Axes:
     >>> ax = plot_crowding(LaplacianKModes(2, random_state=0).fit(X), X)
     """
     points, ax = _training_points(model, X), _axes(ax)
-    # Where samples of weight zero were left out of the fit, the model holds the others only: judge by the plane.
+    # Where the model holds some of the samples only, or in another order: judge by the plane.
     rows = model._trained.X if model._trained.kept is None else points
     return _valued(ax, points, log_density(model, rows), "log density", -1)
 
