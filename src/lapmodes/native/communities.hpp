@@ -194,6 +194,21 @@ inline Level merge_parts(const Level& level, const Labels& parts, std::int64_t c
     return coarse;
 }
 
+// degree, within (clusters) IN/OUT: what the edges of each cluster's nodes weigh is added, and those that stay in it.
+template <class T>
+void add_cluster_degrees(const std::int64_t* indptr, const std::int32_t* indices, const T* weights,
+                         const std::int32_t* labels, std::int64_t n, double* degree, double* within) {
+    for (std::int64_t v = 0; v < n; ++v) {
+        double all = 0, inside = 0;
+        for (std::int64_t e = indptr[v]; e < indptr[v + 1]; ++e) {
+            all += weights[e];
+            if (labels[indices[e]] == labels[v]) inside += weights[e];
+        }
+        degree[labels[v]] += all;
+        within[labels[v]] += inside;
+    }
+}
+
 // labels IN: where to begin, OUT: the communities, numbered from 0. Returns how many.
 inline std::int32_t leiden(const Level& finest, Labels& labels, double resolution, int rounds, std::uint64_t seed) {
     const double total = std::accumulate(finest.degree.begin(), finest.degree.end(), 0.0);

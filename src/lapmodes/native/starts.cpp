@@ -39,6 +39,23 @@ void bind_leiden(nb::module_& m) {
 }
 
 template <class T>
+void bind_degrees(nb::module_& m) {
+    m.def("cluster_degrees", [](const In<Index>& indptr, const In<std::int32_t>& indices, const In<T>& weights,
+                                const In<std::int32_t>& labels, const Out<double>& degree, const Out<double>& within) {
+        const auto n = static_cast<Index>(labels.size());
+        require(static_cast<Index>(indptr.size()) == n + 1 && indices.size() == weights.size() &&
+                    static_cast<Index>(indices.size()) == indptr.data()[n] && degree.size() == within.size(),
+                "indptr, indices and weights must be those of an (n, n) matrix");
+        check_nodes(indices, n);
+        check_nodes(labels, static_cast<Index>(degree.size()));
+        nb::gil_scoped_release release;
+        lapmodes::add_cluster_degrees(indptr.data(), indices.data(), weights.data(), labels.data(), n, degree.data(),
+                                      within.data());
+    }, "indptr"_a.noconvert(), "indices"_a.noconvert(), "weights"_a.noconvert(), "labels"_a.noconvert(),
+       "degree"_a.noconvert(), "within"_a.noconvert());
+}
+
+template <class T>
 void bind_order(nb::module_& m) {
     m.def("stable_order", [](const In<T>& values, const Out<std::int32_t>& order) {
         require(values.size() == order.size(), "values and order must have the same size");
@@ -102,6 +119,8 @@ void bind_starts(nb::module_& m) {
         lapmodes::even_linkage(from.data(), to.data(), n, K, most_uneven, labels.data());
     }, "from_"_a.noconvert(), "to"_a.noconvert(), "K"_a, "most_uneven"_a, "labels"_a.noconvert());
 
+    bind_degrees<float>(m);
+    bind_degrees<double>(m);
     bind_order<float>(m);
     bind_order<double>(m);
     bind_leiden<float>(m);

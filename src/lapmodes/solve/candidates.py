@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -45,13 +46,11 @@ def make_candidates(
     runs = _community_runs(landscape.graphs, K, rng, 1 if quick or many else SEEDS)
     certain = _certain(landscape, K)
     threads = 1 if many else points.threads  # one after the other where memory is to be saved
-    made = _in_parallel([*runs.values(), *certain.values()], threads)
-    found = {"k-means": kmeans} | dict(zip(certain, made[len(runs) :], strict=True))
-    found |= _best_runs(landscape.graphs, dict(zip(runs, made[: len(runs)], strict=True)))
-    if points.n <= SPECTRAL_POINTS and not quick and not many:
-        found["spectral"] = spectral_labels(landscape.graphs[0], K, rng)
-    if points.d <= MIXTURE_DIMENSIONS and not quick and not many:
-        found["mixture"] = _mixture(points, K, rng)
+    drawn: dict[str, Array] = {}
+    by_chance = [] if quick or many else [lambda: drawn.update(_by_chance(points, landscape, K, rng))]
+    made = _in_parallel([*runs.values(), *by_chance, *certain.values()], threads)
+    found = {"k-means": kmeans} | dict(zip(certain, made[len(runs) + len(by_chance) :], strict=True))
+    found |= _best_runs(landscape.graphs, dict(zip(runs, made[: len(runs)], strict=True))) | drawn
     return {name: labels for name, labels in found.items() if np.unique(labels).size == K}
 
 
@@ -60,6 +59,16 @@ def remake(name: str, landscape: Landscape, K: int, rng: np.random.RandomState) 
     if name.startswith(COMMUNITIES):
         return community_labels(landscape.graphs[int(name[len(COMMUNITIES) :])].affinity, K, rng.randint(2**31 - 1))
     return _certain(landscape, K)[name]()
+
+
+def _by_chance(points: Points, landscape: Landscape, K: int, rng: np.random.RandomState) -> dict[str, Array]:
+    """The candidates that draw numbers while they are made: one after the other, so that these are always the same."""
+    found = {}
+    if points.n <= SPECTRAL_POINTS:
+        found["spectral"] = spectral_labels(landscape.graphs[0], K, rng)
+    if points.d <= MIXTURE_DIMENSIONS:
+        found["mixture"] = _mixture(points, K, rng)
+    return found
 
 
 def _certain(landscape: Landscape, K: int) -> dict[str, Callable[[], Array]]:
@@ -113,7 +122,7 @@ def _best(runs: list[Array], graph: Graph) -> Array:
     return runs[int(np.flatnonzero(merits >= merits.max() - SAME)[0])]
 
 
-def _in_parallel(makers: list[Callable[[], Array]], threads: int) -> list[Array]:
+def _in_parallel(makers: list[Callable[[], Any]], threads: int) -> list[Any]:
     """All made, as many at once as there are threads; none depends on another."""
     if threads == 1:  # in this thread: what one frees the next uses again
         return [make() for make in makers]

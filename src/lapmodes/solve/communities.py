@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import coo_array
 
 from .. import _native
 from .._records import Array
@@ -111,8 +111,7 @@ def modularity(W: Any, labels: Array) -> float:
 def normalized_cut(W: Any, labels: Array) -> float:
     """Mean over clusters of the share of their degree that leaves them."""
     K = int(labels.max()) + 1
-    start = np.repeat(labels, np.diff(W.indptr))
-    inside = start == labels[W.indices]
-    within = csr_array((W.data * inside, W.indices, W.indptr), shape=W.shape)
-    degree, kept = (np.bincount(labels, np.asarray(each.sum(axis=1)).ravel(), minlength=K) for each in (W, within))
-    return float(np.mean(1 - kept / np.where(degree > 0, degree, 1)))
+    degree, within = np.zeros(K), np.zeros(K)
+    arrays = W.indptr.astype(np.int64, copy=False), W.indices.astype(np.int32, copy=False), W.data
+    _native.cluster_degrees(*arrays, labels.astype(np.int32, copy=False), degree, within)
+    return float(np.mean(1 - within / np.where(degree > 0, degree, 1)))

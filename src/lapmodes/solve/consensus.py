@@ -95,7 +95,9 @@ def pair_agreement(partitions: list[Array]) -> Array:
 def adjusted_rand(one: Array, two: Array) -> float:
     """Agreement of two partitions: 1 where they are the same, 0 on average by chance (Hubert & Arabie 1985)."""
     K = int(max(one.max(), two.max())) + 1
-    both_in = np.unique(one.astype(np.int64) * K + two, return_counts=True)[1]
+    both_in = (
+        contingency(one, two, K) if one.size >= K * K else np.unique(one * np.int64(K) + two, return_counts=True)[1]
+    )
 
     def pairs(counts: Array) -> float:
         return float((counts * (counts - 1)).sum()) / 2
