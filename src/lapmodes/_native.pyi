@@ -38,6 +38,23 @@ def certify(
 ) -> None: ...
 def masses(degrees: Any, Z: Any, sums: Any, threads: int) -> None: ...
 def kernel_values(*points_modes_and_out: Any) -> None: ...
+def map_points(
+    X: tuple[Any, ...],
+    cross: tuple[Any, ...],
+    Z: tuple[Any, ...],
+    n_train: int,
+    modes_t: Any,
+    mode_sqnorm: Any,
+    h: Any,
+    squared: bool,
+    lam: float,
+    sample_weight: Any,
+    degrees: Any,
+    masses: Any,
+    share: Any,
+    out: Any,
+    threads: int,
+) -> None: ...
 def shift_sums(*points_modes_and_out: Any) -> None: ...
 def compare_groups(
     Q: Any,

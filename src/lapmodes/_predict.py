@@ -18,11 +18,11 @@ from ._validation import check_cross_graph
 from .graph.affinity import Affinity, directed_weights
 from .graph.neighbors import NeighborIndex
 from .solve.density import log_cluster_sums
-from .solve.mapping import map_points
+from .solve.mapping import Reference, map_points
 from .solve.objective import is_infinite
 from .solve.points import as_points, kernel_values
 
-CHUNK_ROWS = 8192
+CHUNK_ROWS = 2**16
 CHUNK_ENTRIES = 2**20
 """Most assignments worked on at once where they are kept sparse."""
 
@@ -55,6 +55,11 @@ class Trained:
         """Whether the affinities of new points have to be given."""
         return self.affinity is None and self.lam > 0
 
+    @property
+    def reference(self) -> Reference:
+        """What the mapping takes from the training points."""
+        return Reference(self.Z, self.C, self.lam, self.sample_weight, self.degrees, self.masses)
+
     def prepared(self, X: Any) -> Any:
         """New points in the format and precision of the training points."""
         if issparse(X) and not issparse(self.X):
@@ -67,31 +72,25 @@ class Trained:
 def map_new(trained: Trained, X: Any, graph: Any, threads: int) -> Any:
     """Assignments of new points, chunk by chunk; sparse where those of the training points are."""
     graph = _cross_graph(trained, X, graph)
-    K = trained.C.shape[0]
+    n, K = X.shape[0], trained.C.shape[0]
     sparse = issparse(trained.Z)
-    Z: Any = [] if sparse else np.empty((X.shape[0], K), dtype=trained.X.dtype)
     size = max(1, min(CHUNK_ROWS, CHUNK_ENTRIES // K)) if sparse else CHUNK_ROWS
-    for start in range(0, X.shape[0], size):
-        rows = slice(start, start + size)
-        found = _map_chunk(trained, trained.prepared(X[rows]), None if graph is None else graph[rows], threads)
+    room = np.empty((min(n, size) if sparse else n, K), dtype=trained.X.dtype)
+    parts = []
+    for start in range(0, n, size):
+        rows = slice(start, min(start + size, n))
+        out = room[: rows.stop - start] if sparse else room[rows]
+        _map_chunk(trained, trained.prepared(X[rows]), None if graph is None else graph[rows], threads, out)
         if sparse:
-            Z.append(as_sparse(found, found.dtype))
-        else:
-            Z[rows] = found
-    return csr_array(vstack(Z)) if sparse else Z
+            parts.append(as_sparse(out, out.dtype))
+    return csr_array(vstack(parts)) if sparse else room
 
 
-def _map_chunk(trained: Trained, X: Any, cross: Any, threads: int) -> Array:
-    points = as_points(X, threads)
+def _map_chunk(trained: Trained, X: Any, cross: Any, threads: int, out: Array) -> None:
     neighbors = _neighbors_of(trained, X)
-    minus_d2 = kernel_values(points, trained.C, 1.0, squared=True)
-    sigma = _widths(trained, neighbors, threads)
-    B = minus_d2 if is_infinite(sigma) else kernel_values(points, trained.C, sigma)
     if cross is None and trained.affinity is not None and trained.lam > 0:
         cross = _weights_to_training(trained, X, neighbors)
-    if cross is not None and trained.sample_weight is not None:
-        cross = csr_array(cross.multiply(np.sqrt(trained.sample_weight)[None, :]))
-    return map_points(cross, trained.Z, B, -minus_d2, trained.lam, trained.degrees, trained.masses, threads)
+    map_points(as_points(X, threads), cross, _widths(trained, neighbors, threads), trained.reference, out)
 
 
 def _weights_to_training(trained: Trained, X: Any, neighbors: Neighbors | None) -> Any:

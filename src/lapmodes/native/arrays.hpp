@@ -57,6 +57,31 @@ struct InverseWidth {
     T operator()(std::int64_t n) const { return per_point ? per_point[n] : common; }
 };
 
+// K modes as columns, and what is wanted of them: exp(-|x_n - c_j|^2 h_n), or -|x_n - c_j|^2 where `squared` is set.
+template <class T>
+struct Modes {
+    const T* columns;  // (d, padded), padded to a multiple of kLanes
+    const T* sqnorm;   // (padded): squared norm of each, read for sparse points only
+    std::int64_t k;
+    std::int64_t padded;
+    InverseWidth<T> h;
+    bool squared;
+};
+
+// New points, their weights to training points, and what is known of those.
+template <class T>
+struct Mapping {
+    Points<T> X;
+    Csr<T> cross;            // (n, N)
+    const T* Z;              // (N, k), or nullptr where assignments are sparse
+    Csr<T> sparse_Z;
+    const T* sample_weight;  // (N), or nullptr
+    const T* degrees;        // (N) where the Laplacian is normalised, else nullptr
+    const T* masses;         // (k) with balance, else nullptr
+    double lam;
+    T* share;                // scratch, one an entry of `cross`
+};
+
 // Rows of X (., d) in groups: those of group g have the numbers order[starts[g] .. starts[g + 1]).
 template <class T>
 struct Groups {

@@ -17,6 +17,7 @@ static inline int thread_index() {
 
 #include "certify.hpp"
 #include "compare.hpp"
+#include "mapping.hpp"
 #include "modes.hpp"
 #include "sweep.hpp"
 
@@ -24,8 +25,8 @@ namespace lapmodes::LAPMODES_ISA {
 
 template <class T>
 const Kernels<T>& kernels() {
-    static constexpr Kernels<T> table{project_rows<T>, sweep<T>, certify<T>, kernel_values<T>, shift_sums<T>,
-                                      compare_groups<T>, refine_neighbors<T>};
+    static constexpr Kernels<T> table{project_rows<T>, sweep<T>, certify<T>, kernel_values<T>, map_points<T>,
+                                      shift_sums<T>, compare_groups<T>, refine_neighbors<T>};
     return table;
 }
 
