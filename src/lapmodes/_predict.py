@@ -89,17 +89,17 @@ def map_new(trained: Trained, X: Any, graph: Any, threads: int) -> Any:
 def _map_chunk(trained: Trained, X: Any, cross: Any, threads: int, out: Array) -> None:
     neighbors = _neighbors_of(trained, X)
     if cross is None and trained.affinity is not None and trained.lam > 0:
-        cross = _weights_to_training(trained, X, neighbors)
+        cross = _weights_to_training(trained, X, neighbors, threads)
     map_points(as_points(X, threads), cross, _widths(trained, neighbors, threads), trained.reference, out)
 
 
-def _weights_to_training(trained: Trained, X: Any, neighbors: Neighbors | None) -> Any:
+def _weights_to_training(trained: Trained, X: Any, neighbors: Neighbors | None, threads: int) -> Any:
     """Affinities by the rule of the training graph."""
     assert trained.affinity is not None
     if trained.affinity.anchors is not None:
         return trained.affinity.anchors.to_training(X)
     assert neighbors is not None
-    return directed_weights(trained.affinity, neighbors, trained.X.shape[0])
+    return directed_weights(trained.affinity, neighbors, trained.X.shape[0], threads)
 
 
 def kernel_at_modes(trained: Trained, X: Any, threads: int) -> Array:

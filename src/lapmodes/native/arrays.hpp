@@ -82,6 +82,24 @@ struct Mapping {
     T* share;                // scratch, one an entry of `cross`
 };
 
+// The m nearest of each of n points, nearest first.
+template <class T>
+struct Neighborhood {
+    const std::int32_t* indices;  // (n, m)
+    const T* distances;           // (n, m)
+    std::int64_t n;
+    std::int64_t m;
+};
+
+// Weights exp(-(d / own_n) (d / other_j)) of the neighbours j of n; without `other` own_n stands for it.
+template <class T>
+struct Widths {
+    const T* own;
+    bool common;     // own is one number for all points
+    const T* other;  // one for each point that may be a neighbour, or nullptr
+    bool relative;   // weights are divided by their sum, which may be smaller than any number
+};
+
 // Rows of X (., d) in groups: those of group g have the numbers order[starts[g] .. starts[g + 1]).
 template <class T>
 struct Groups {

@@ -23,6 +23,11 @@ struct Kernels {
     // Z (n, k) OUT: assignments of new points.
     void (*map_points)(const Mapping<T>& mapping, const Modes<T>& modes, T* Z, int threads);
 
+    // weights (n, m) OUT, beta (n) OUT: affinities of neighbours; see weights.hpp.
+    void (*gaussian_weights)(const Neighborhood<T>& near, const Widths<T>& widths, T* weights, int threads);
+    void (*entropic_precisions)(const T* distances, std::int64_t n, std::int64_t m, double perplexity, double* beta,
+                                int threads);
+
     // Sums of one mean-shift step over each chunk of rows, scaled by exp(-peak):
     // peak, mass, value (chunks, k) OUT; sums (chunks, k, d) OUT. active (k) IN.
     void (*shift_sums)(const Points<T>& X, const T* Z, const T* modes, std::int64_t k, const T* mode_sqnorm,

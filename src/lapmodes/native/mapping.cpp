@@ -1,4 +1,4 @@
-// Bindings of what new points are mapped with.
+// Bindings of the loops that new points go through: affinities to their neighbours, then the mapping.
 
 #include <nanobind/stl/optional.h>
 
@@ -59,6 +59,31 @@ const T* optional_of(const std::optional<In<T>>& array, Index n) {
 
 template <class T>
 void bind(nb::module_& m) {
+    m.def("gaussian_weights", [](const In<Column>& indices, const In<T>& distances, const In<T>& own,
+                                 const std::optional<In<T>>& other, bool relative, const Out<T>& weights,
+                                 int threads) {
+        require(distances.ndim() == 2 && indices.size() == distances.size() && weights.size() == distances.size(),
+                "indices, distances and weights must be (n, m)");
+        const auto n = static_cast<Index>(distances.shape(0)), m = static_cast<Index>(distances.shape(1));
+        const Neighborhood<T> near{indices.data(), distances.data(), n, m};
+        require(own.size() == 1 || static_cast<Index>(own.size()) == n, "own must have 1 or n entries");
+        if (other) check_columns(near.indices, n * m, static_cast<Index>(other->size()));
+        const Widths<T> widths{own.data(), own.size() == 1, other ? other->data() : nullptr, relative};
+        threads = useful_threads(threads, n * m * 4);
+        nb::gil_scoped_release release;
+        kernels<T>().gaussian_weights(near, widths, weights.data(), threads);
+    }, "indices"_a.noconvert(), "distances"_a.noconvert(), "own"_a.noconvert(), "other"_a.noconvert().none(),
+       "relative"_a, "weights"_a.noconvert(), "threads"_a);
+
+    m.def("entropic_precisions", [](const In<T>& distances, double perplexity, const Out<double>& beta, int threads) {
+        require(distances.ndim() == 2 && distances.shape(1) > 0 && beta.size() == distances.shape(0),
+                "distances must be (n, m) and beta (n,)");
+        const auto n = static_cast<Index>(distances.shape(0)), m = static_cast<Index>(distances.shape(1));
+        threads = useful_threads(threads, n * m * 30);
+        nb::gil_scoped_release release;
+        kernels<T>().entropic_precisions(distances.data(), n, m, perplexity, beta.data(), threads);
+    }, "distances"_a.noconvert(), "perplexity"_a, "beta"_a.noconvert(), "threads"_a);
+
     m.def("map_points", [](const nb::tuple& X, const nb::tuple& cross, const nb::tuple& Z, Index n_train,
                            const In<T>& modes_t, const In<T>& mode_sqnorm, const In<T>& h, bool squared, double lam,
                            const std::optional<In<T>>& sample_weight, const std::optional<In<T>>& degrees,

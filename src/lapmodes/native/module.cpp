@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "bindings.hpp"
-#include "entropic.hpp"
 #include "kernels.hpp"
 #include "masses.hpp"
 #include "threads.hpp"
@@ -313,12 +312,6 @@ NB_MODULE(_native, m) {
     bind_mapping(m);
     bind_sparse(m);
     bind_starts(m);
-    m.def("entropic_precisions", [](const In<double>& d2, double perplexity, const Out<double>& beta, int threads) {
-        require(d2.ndim() == 2 && d2.shape(1) > 0 && beta.size() == d2.shape(0), "d2 must be (n, m) and beta (n,)");
-        threads = useful_threads(threads, static_cast<Index>(d2.size()) * 100);
-        nb::gil_scoped_release release;
-        lapmodes::entropic_precisions(d2.data(), d2.shape(0), d2.shape(1), perplexity, beta.data(), threads);
-    }, "d2"_a.noconvert(), "perplexity"_a, "beta"_a.noconvert(), "threads"_a);
     m.def("triad", [](const Out<double>& a, const In<double>& b, const In<double>& c, double factor, int threads) {
         require(a.size() == b.size() && a.size() == c.size(), "a, b and c must have the same size");
         nb::gil_scoped_release release;
