@@ -67,13 +67,14 @@ inline double entropic_precision(const double* d, std::int64_t m, std::int64_t p
     const double spread = d[m - 1];
     if (!(spread > 0) || std::log(static_cast<double>(ties)) >= target) return std::nan("");
     double low = -40 - std::log(spread), high = 700 - std::log(spread);  // log beta
-    double x = -std::log(spread);
+    // The answer where squared distances grow evenly.
+    double x = 1 + std::log(static_cast<double>(m)) - target - std::log(spread);
     for (int round = 0; round < 200; ++round) {
         const Entropy at = entropy_at(d, padded, std::exp(x));
         const double excess = at.value - target;
-        if (std::fabs(excess) < 1e-12) break;
-        (excess > 0 ? low : high) = x;
         const double newton = x - excess / at.slope;
+        if (std::fabs(excess) < 1e-7) return std::exp(at.slope < 0 ? newton : x);  // which leaves the square of that
+        (excess > 0 ? low : high) = x;
         const double next = newton > low && newton < high ? newton : (low + high) / 2;
         if (next == x) break;
         x = next;
