@@ -23,8 +23,8 @@ from .solve.objective import is_infinite
 from .solve.points import as_points, kernel_values
 
 CHUNK_ROWS = 2**16
-CHUNK_ENTRIES = 2**20
-"""Most assignments worked on at once where they are kept sparse."""
+CHUNK_ENTRIES = 2**22
+"""Most rows, and most assignments of them, that are worked on at once."""
 
 
 @dataclass(frozen=True)
@@ -70,20 +70,36 @@ class Trained:
 
 
 def map_new(trained: Trained, X: Any, graph: Any, threads: int) -> Any:
-    """Assignments of new points, chunk by chunk; sparse where those of the training points are."""
+    """Assignments of new points; sparse where those of the training points are."""
+    if issparse(trained.Z):
+        return csr_array(vstack([as_sparse(Z, Z.dtype) for _, Z in _mapped(trained, X, graph, threads)]))
+    whole = np.empty((X.shape[0], trained.C.shape[0]), dtype=trained.X.dtype)
+    for _ in _mapped(trained, X, graph, threads, whole):
+        pass
+    return whole
+
+
+def label_new(trained: Trained, X: Any, graph: Any, threads: int) -> Array:
+    """Cluster of largest assignment for new points; assignments are never held all at once."""
+    labels = np.empty(X.shape[0], dtype=np.int32)
+    for rows, Z in _mapped(trained, X, graph, threads):
+        labels[rows] = Z.argmax(axis=1)
+    return labels
+
+
+def _mapped(
+    trained: Trained, X: Any, graph: Any, threads: int, whole: Array | None = None
+) -> Iterator[tuple[slice, Array]]:
+    """Assignments chunk by chunk: in `whole`, or each in the place of the one before."""
     graph = _cross_graph(trained, X, graph)
     n, K = X.shape[0], trained.C.shape[0]
-    sparse = issparse(trained.Z)
-    size = max(1, min(CHUNK_ROWS, CHUNK_ENTRIES // K)) if sparse else CHUNK_ROWS
-    room = np.empty((min(n, size) if sparse else n, K), dtype=trained.X.dtype)
-    parts = []
+    size = max(1, min(CHUNK_ROWS, CHUNK_ENTRIES // K))
+    room = np.empty((min(n, size), K), dtype=trained.X.dtype) if whole is None else whole
     for start in range(0, n, size):
         rows = slice(start, min(start + size, n))
-        out = room[: rows.stop - start] if sparse else room[rows]
+        out = room[: rows.stop - start] if whole is None else room[rows]
         _map_chunk(trained, trained.prepared(X[rows]), None if graph is None else graph[rows], threads, out)
-        if sparse:
-            parts.append(as_sparse(out, out.dtype))
-    return csr_array(vstack(parts)) if sparse else room
+        yield rows, out
 
 
 def _map_chunk(trained: Trained, X: Any, cross: Any, threads: int, out: Array) -> None:
@@ -126,8 +142,11 @@ def log_densities(trained: Trained, X: Any, threads: int) -> tuple[Array, Array]
 
 def log_mixture(trained: Trained, X: Any, threads: int) -> Array:
     """Log of the mixture of the cluster densities at new points."""
-    parts = (log_densities(trained, X[rows], threads) for rows in _pieces(trained, X.shape[0]))
-    return np.concatenate([logsumexp(densities + log_weight, axis=1) for densities, log_weight in parts])
+    scores = np.empty(X.shape[0])
+    for rows in _pieces(trained, X.shape[0]):
+        densities, log_weight = log_densities(trained, X[rows], threads)
+        scores[rows] = logsumexp(densities + log_weight, axis=1)
+    return scores
 
 
 def own_densities(trained: Trained, X: Any, labels: Array, threads: int) -> Array:
@@ -139,8 +158,8 @@ def own_densities(trained: Trained, X: Any, labels: Array, threads: int) -> Arra
 
 
 def _pieces(trained: Trained, n: int) -> Iterator[slice]:
-    """Rows that are looked at together: all, or few where there are too many clusters for an array of them."""
-    size = max(1, CHUNK_ENTRIES // trained.C.shape[0]) if issparse(trained.Z) else max(n, 1)
+    """Rows that are looked at together: as many as an array of their densities leaves room for."""
+    size = max(1, CHUNK_ENTRIES // trained.C.shape[0])
     return (slice(start, min(start + size, n)) for start in range(0, n, size))
 
 
