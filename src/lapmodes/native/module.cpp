@@ -281,9 +281,6 @@ void bind(nb::module_& m) {
     }, "Q"_a.noconvert(), "q_order"_a.noconvert(), "q_starts"_a.noconvert(), "X"_a.noconvert(), "order"_a.noconvert(),
        "starts"_a.noconvert(), "pairs"_a.noconvert(), "same"_a, "sqdist"_a.noconvert(), "index"_a.noconvert(),
        "threads"_a);
-        kernels<T>().offer_block(block, sqdist.data(), index.data(), sqdist.shape(1), col_worst.data());
-    }, "inner"_a.noconvert(), "rows"_a.noconvert(), "cols"_a.noconvert(), "row_sqnorm"_a.noconvert(),
-       "col_sqnorm"_a.noconvert(), "mutual"_a, "same"_a, "sqdist"_a.noconvert(), "index"_a.noconvert());
 
     m.def("refine_neighbors", [](const In<T>& X, const In<std::int32_t>& index, const Out<T>& new_sqdist,
                                  const Out<std::int32_t>& new_index, int threads) {
@@ -294,8 +291,6 @@ void bind(nb::module_& m) {
         threads = useful_threads(threads, n * lists.k * d);
         nb::gil_scoped_release release;
         kernels<T>().refine_neighbors(X.data(), n, d, index.data(), lists, threads);
-        kernels<T>().refine_neighbors(X.data(), n, d, k, index.data(), new_sqdist.data(), new_index.data(),
-                                    threads);
     }, "X"_a.noconvert(), "index"_a.noconvert(), "new_sqdist"_a.noconvert(), "new_index"_a.noconvert(),
        "threads"_a);
 }
