@@ -51,6 +51,23 @@ def kernel(X, C, sigma):
     return np.exp(-0.5 * d2 / np.square(np.broadcast_to(sigma, len(X)))[:, None])
 
 
+def mapped(cross, Z, B, distances, lam, sample_weight=None, degrees=None, masses=None):
+    """The out-of-sample mapping by its formula, in double precision; to the nearest mode where it has no answer."""
+    cross, Z, B = (np.asarray(each, dtype=float) for each in (cross, Z, B))
+    if sample_weight is not None:
+        cross = cross * np.sqrt(sample_weight.astype(float))
+    total = cross.sum(axis=1, keepdims=True)
+    with np.errstate(all="ignore"):
+        if degrees is None:
+            mean, pull = cross @ Z / total, B / (2 * lam * total)
+        else:
+            mean, pull = (cross / np.sqrt(np.where(degrees > 0, degrees, 1))) @ Z / np.sqrt(total), B / (2 * lam)
+        V = mean - (0 if masses is None else masses) + pull
+    usable = (total[:, 0] > 0) & np.isfinite(V).all(axis=1)
+    nearest = np.eye(Z.shape[1])[distances.argmin(axis=1)]
+    return np.array([project(v) if ok else near for v, ok, near in zip(V, usable, nearest, strict=True)])
+
+
 def errors(y, labels):
     """Wrong labels after the best matching."""
     from scipy.optimize import linear_sum_assignment

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -12,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from lapmodes import DegenerateWarning, KModes, LaplacianKMeans, LaplacianKModes
+from lapmodes import DegenerateWarning, KModes, LaplacianKMeans, LaplacianKModes, load
 from lapmodes.datasets import make_moons_with_outliers, make_spirals
 
 SPIRALS = {"lam": 100, "bandwidth": 0.2, "affinity": "heat", "n_neighbors": 5, "init": "k-means"}
@@ -397,6 +398,25 @@ def test_read_only_and_memory_mapped_input(tmp_path, blobs):
     a, b = LaplacianKModes(3, random_state=0).fit(mapped), LaplacianKModes(3, random_state=0).fit(X)
     np.testing.assert_array_equal(a.labels_, b.labels_)
     np.testing.assert_array_equal(a.predict_proba(mapped), b.predict_proba(X))
+
+
+def test_memory_mapped_single_precision_is_neither_copied_nor_held_at_once(tmp_path, blobs, monkeypatch):
+    np.save(tmp_path / "x.npy", np.tile(blobs[0].astype(np.float32), (500, 1)))
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+    fitted = LaplacianKModes(3, random_state=0).fit(mapped[: len(blobs[0])])
+    assert np.shares_memory(fitted._trained.X, mapped)
+    fitted.save(tmp_path / "model.npz")
+    model = load(tmp_path / "model.npz")
+    monkeypatch.setattr("lapmodes._predict.CHUNK_ROWS", 100)
+    monkeypatch.setattr("lapmodes._predict.CHUNK_ENTRIES", 300)
+    for method in (model.predict, model.predict_proba, model.score_samples):
+        method(mapped[:10])  # what is imported or made at the first call is not the point
+        tracemalloc.start()
+        answer = method(mapped)
+        beyond = tracemalloc.get_traced_memory()[1] - answer.nbytes
+        tracemalloc.stop()
+        assert beyond < mapped.nbytes
+        np.testing.assert_array_equal(answer[: len(blobs[0])], answer[-len(blobs[0]) :])
 
 
 def test_a_point_that_no_kernel_reaches_at_all_goes_to_the_nearest_mode():

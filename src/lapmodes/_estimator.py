@@ -19,6 +19,7 @@ from ._persistence import save_model
 from ._predict import (
     Trained,
     kernel_at_modes,
+    label_new,
     log_densities,
     log_mixture,
     map_new,
@@ -357,7 +358,7 @@ class LaplacianKModes(
         Parameters
         ----------
         X : array-like or CSR matrix of shape (n_queries, n_features)
-            New points.
+            New points; they are worked on in chunks, whose assignments are not kept.
         graph : sparse matrix of shape (n_queries, n_samples), optional
             As in :meth:`predict_proba`.
 
@@ -365,7 +366,8 @@ class LaplacianKModes(
         -------
         ndarray of shape (n_queries,)
         """
-        return largest_columns(self.predict_proba(X, graph=graph)).astype(np.int32)
+        check_is_fitted(self)
+        return label_new(self._trained, self._validate(X, reset=False), graph, effective_threads(self.n_jobs))
 
     def predict_proba(self, X: Any, *, graph: Any = None) -> Any:
         """Soft assignments of new points: the paper's closed-form out-of-sample mapping.

@@ -18,13 +18,13 @@ from ._validation import check_cross_graph
 from .graph.affinity import Affinity, directed_weights
 from .graph.neighbors import NeighborIndex
 from .solve.density import log_cluster_sums
-from .solve.mapping import map_points
+from .solve.mapping import Reference, map_points
 from .solve.objective import is_infinite
 from .solve.points import as_points, kernel_values
 
-CHUNK_ROWS = 8192
-CHUNK_ENTRIES = 2**20
-"""Most assignments worked on at once where they are kept sparse."""
+CHUNK_ROWS = 2**16
+CHUNK_ENTRIES = 2**22
+"""Most rows, and most assignments of them, that are worked on at once."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,11 @@ class Trained:
         """Whether the affinities of new points have to be given."""
         return self.affinity is None and self.lam > 0
 
+    @property
+    def reference(self) -> Reference:
+        """What the mapping takes from the training points."""
+        return Reference(self.Z, self.C, self.lam, self.sample_weight, self.degrees, self.masses)
+
     def prepared(self, X: Any) -> Any:
         """New points in the format and precision of the training points."""
         if issparse(X) and not issparse(self.X):
@@ -65,42 +70,52 @@ class Trained:
 
 
 def map_new(trained: Trained, X: Any, graph: Any, threads: int) -> Any:
-    """Assignments of new points, chunk by chunk; sparse where those of the training points are."""
+    """Assignments of new points; sparse where those of the training points are."""
+    if issparse(trained.Z):
+        return csr_array(vstack([as_sparse(Z, Z.dtype) for _, Z in _mapped(trained, X, graph, threads)]))
+    whole = np.empty((X.shape[0], trained.C.shape[0]), dtype=trained.X.dtype)
+    for _ in _mapped(trained, X, graph, threads, whole):
+        pass
+    return whole
+
+
+def label_new(trained: Trained, X: Any, graph: Any, threads: int) -> Array:
+    """Cluster of largest assignment for new points; assignments are never held all at once."""
+    labels = np.empty(X.shape[0], dtype=np.int32)
+    for rows, Z in _mapped(trained, X, graph, threads):
+        labels[rows] = Z.argmax(axis=1)
+    return labels
+
+
+def _mapped(
+    trained: Trained, X: Any, graph: Any, threads: int, whole: Array | None = None
+) -> Iterator[tuple[slice, Array]]:
+    """Assignments chunk by chunk: in `whole`, or each in the place of the one before."""
     graph = _cross_graph(trained, X, graph)
-    K = trained.C.shape[0]
-    sparse = issparse(trained.Z)
-    Z: Any = [] if sparse else np.empty((X.shape[0], K), dtype=trained.X.dtype)
-    size = max(1, min(CHUNK_ROWS, CHUNK_ENTRIES // K)) if sparse else CHUNK_ROWS
-    for start in range(0, X.shape[0], size):
-        rows = slice(start, start + size)
-        found = _map_chunk(trained, trained.prepared(X[rows]), None if graph is None else graph[rows], threads)
-        if sparse:
-            Z.append(as_sparse(found, found.dtype))
-        else:
-            Z[rows] = found
-    return csr_array(vstack(Z)) if sparse else Z
+    n, K = X.shape[0], trained.C.shape[0]
+    size = max(1, min(CHUNK_ROWS, CHUNK_ENTRIES // K))
+    room = np.empty((min(n, size), K), dtype=trained.X.dtype) if whole is None else whole
+    for start in range(0, n, size):
+        rows = slice(start, min(start + size, n))
+        out = room[: rows.stop - start] if whole is None else room[rows]
+        _map_chunk(trained, trained.prepared(X[rows]), None if graph is None else graph[rows], threads, out)
+        yield rows, out
 
 
-def _map_chunk(trained: Trained, X: Any, cross: Any, threads: int) -> Array:
-    points = as_points(X, threads)
+def _map_chunk(trained: Trained, X: Any, cross: Any, threads: int, out: Array) -> None:
     neighbors = _neighbors_of(trained, X)
-    minus_d2 = kernel_values(points, trained.C, 1.0, squared=True)
-    sigma = _widths(trained, neighbors, threads)
-    B = minus_d2 if is_infinite(sigma) else kernel_values(points, trained.C, sigma)
     if cross is None and trained.affinity is not None and trained.lam > 0:
-        cross = _weights_to_training(trained, X, neighbors)
-    if cross is not None and trained.sample_weight is not None:
-        cross = csr_array(cross.multiply(np.sqrt(trained.sample_weight)[None, :]))
-    return map_points(cross, trained.Z, B, -minus_d2, trained.lam, trained.degrees, trained.masses, threads)
+        cross = _weights_to_training(trained, X, neighbors, threads)
+    map_points(as_points(X, threads), cross, _widths(trained, neighbors, threads), trained.reference, out)
 
 
-def _weights_to_training(trained: Trained, X: Any, neighbors: Neighbors | None) -> Any:
+def _weights_to_training(trained: Trained, X: Any, neighbors: Neighbors | None, threads: int) -> Any:
     """Affinities by the rule of the training graph."""
     assert trained.affinity is not None
     if trained.affinity.anchors is not None:
         return trained.affinity.anchors.to_training(X)
     assert neighbors is not None
-    return directed_weights(trained.affinity, neighbors, trained.X.shape[0])
+    return directed_weights(trained.affinity, neighbors, trained.X.shape[0], threads)
 
 
 def kernel_at_modes(trained: Trained, X: Any, threads: int) -> Array:
@@ -127,8 +142,11 @@ def log_densities(trained: Trained, X: Any, threads: int) -> tuple[Array, Array]
 
 def log_mixture(trained: Trained, X: Any, threads: int) -> Array:
     """Log of the mixture of the cluster densities at new points."""
-    parts = (log_densities(trained, X[rows], threads) for rows in _pieces(trained, X.shape[0]))
-    return np.concatenate([logsumexp(densities + log_weight, axis=1) for densities, log_weight in parts])
+    scores = np.empty(X.shape[0])
+    for rows in _pieces(trained, X.shape[0]):
+        densities, log_weight = log_densities(trained, X[rows], threads)
+        scores[rows] = logsumexp(densities + log_weight, axis=1)
+    return scores
 
 
 def own_densities(trained: Trained, X: Any, labels: Array, threads: int) -> Array:
@@ -140,8 +158,8 @@ def own_densities(trained: Trained, X: Any, labels: Array, threads: int) -> Arra
 
 
 def _pieces(trained: Trained, n: int) -> Iterator[slice]:
-    """Rows that are looked at together: all, or few where there are too many clusters for an array of them."""
-    size = max(1, CHUNK_ENTRIES // trained.C.shape[0]) if issparse(trained.Z) else max(n, 1)
+    """Rows that are looked at together: as many as an array of their densities leaves room for."""
+    size = max(1, CHUNK_ENTRIES // trained.C.shape[0])
     return (slice(start, min(start + size, n)) for start in range(0, n, size))
 
 

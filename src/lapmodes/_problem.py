@@ -153,7 +153,7 @@ def _pose(estimator: Any, X: Any, kind: Any, W: Any, weight: Array | None, progr
         assert neighbors is not None
         width = _heat_width(estimator, bandwidth, neighbors)
         affinity = make_affinity(kind, estimator.n_neighbors, neighbors, width)
-        W = linked(symmetric_weights(affinity, neighbors), hints.must_link)
+        W = linked(symmetric_weights(affinity, neighbors, threads), hints.must_link)
         built = build_graph(W, estimator.laplacian, weight)
     built = balanced(built, float(estimator.balance))
     anchor = resolve_anchor(estimator, kind)

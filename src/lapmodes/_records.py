@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _native
-from ._rows import largest_columns
+from ._rows import largest_columns, row_arrays
 
 Array = NDArray[Any]
 
@@ -106,13 +106,8 @@ class Graph:
     @cached_property
     def arrays(self) -> tuple[Array, Array, Array, Array]:
         """(indptr, indices, weights, diagonal) as the native kernels take them."""
-        W = self.weights
-        return (
-            W.indptr.astype(np.int64, copy=False),
-            W.indices.astype(np.int32, copy=False),
-            W.data,
-            self.diagonal,
-        )
+        indptr, indices, weights = row_arrays(self.weights)
+        return indptr, indices, weights, self.diagonal
 
     def astype(self, dtype: Any) -> Graph:
         """The same graph in another precision."""

@@ -31,6 +31,13 @@ def as_dense(Z: Any) -> Array:
     return np.asarray(Z.toarray() if issparse(Z) else Z)
 
 
+def row_arrays(Z: Any) -> tuple[Array, ...]:
+    """What the native kernels take: (Z,), or (indptr, indices, values) of a CSR matrix."""
+    if not issparse(Z):
+        return (Z,)
+    return Z.indptr.astype(np.int64, copy=False), Z.indices.astype(np.int32, copy=False), Z.data
+
+
 def largest_columns(Z: Any) -> Array:
     """Column of the largest entry of each row, the first among equals; 0 for a sparse row without entries."""
     if not issparse(Z):

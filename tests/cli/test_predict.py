@@ -8,6 +8,7 @@ import time
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.feather
 import pyarrow.csv
 import pyarrow.parquet
 import pytest

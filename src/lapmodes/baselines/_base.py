@@ -106,7 +106,8 @@ def affinity_of(model: Any, X: Any, graph: Any, rng: np.random.RandomState) -> A
     if model.affinity == "anchor":
         return usual_anchors(X, rng).between_training().astype(np.float64)
     reach = min(neighbors_needed(model.affinity, model.n_neighbors), X.shape[0] - 1)
-    neighbors = NeighborIndex(X, effective_threads(None)).query_self(reach)
+    threads = effective_threads(None)
+    neighbors = NeighborIndex(X, threads).query_self(reach)
     width = edge_scale(neighbors.first(model.n_neighbors))
     affinity = make_affinity(model.affinity, model.n_neighbors, neighbors, width)
-    return symmetric_weights(affinity, neighbors).astype(np.float64)
+    return symmetric_weights(affinity, neighbors, threads).astype(np.float64)

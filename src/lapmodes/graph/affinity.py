@@ -17,6 +17,7 @@ from .bandwidth import LOCAL_NEIGHBOR, entropic_bandwidth, local_scale
 KINDS = ("binary", "heat", "adaptive", "entropic", "anchor")
 ENTROPIC_REACH = 3
 """Entropic affinities spread over this many times the perplexity, as in t-SNE."""
+SQRT2 = 2**0.5
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Affinity:
         """How many neighbours have to be searched for."""
         return neighbors_needed(self.kind, self.n_neighbors)
 
-    def weigh(self, neighbors: Neighbors) -> tuple[Array, Array]:
+    def weigh(self, neighbors: Neighbors, threads: int) -> tuple[Array, Array]:
         """(indices, weights), each (M, k), from the points to their training neighbours."""
         near = neighbors.first(self.n_neighbors)
         d = near.distances
@@ -46,13 +47,22 @@ class Affinity:
         if self.kind == "binary":
             return near.indices, np.ones_like(d)
         if self.kind == "heat":
-            return near.indices, np.exp(-0.5 * np.square(d / d.dtype.type(self.width)))
+            return near.indices, gaussian_weights(near, np.full(1, SQRT2 * self.width, d.dtype), threads=threads)
         if self.kind == "adaptive":
             own = local_scale(neighbors)
-            assert self.scale is not None
-            return near.indices, np.exp(-d * d / (own[:, None] * self.scale[near.indices]))
+            return near.indices, gaussian_weights(near, own, self.scale, threads=threads)
         wide = neighbors.first(ENTROPIC_REACH * self.n_neighbors)
-        return wide.indices, entropic_weights(wide, effective_neighbors(self.n_neighbors, wide))
+        return wide.indices, entropic_weights(wide, effective_neighbors(self.n_neighbors, wide), threads)
+
+
+def gaussian_weights(
+    neighbors: Neighbors, own: Array, other: Array | None = None, *, relative: bool = False, threads: int = 1
+) -> Array:
+    """exp(-d^2 / (own other)), (M, k), `other` of each neighbour or else `own`; over their sum if `relative`."""
+    indices, d = (np.ascontiguousarray(each) for each in (neighbors.indices, neighbors.distances))
+    weights = np.empty_like(d)
+    _native.gaussian_weights(indices.astype(np.int32, copy=False), d, own, other, relative, weights, threads)
+    return weights
 
 
 def neighbors_needed(kind: Any, n_neighbors: int) -> int:
@@ -69,12 +79,10 @@ def effective_neighbors(n_neighbors: int, neighbors: Neighbors) -> float:
     return max(1.0, min(float(n_neighbors), neighbors.distances.shape[1] / 1.5))
 
 
-def entropic_weights(neighbors: Neighbors, perplexity: float) -> Array:
+def entropic_weights(neighbors: Neighbors, perplexity: float, threads: int = 1) -> Array:
     """Rows of probabilities over the neighbours with the given perplexity."""
-    sigma = entropic_bandwidth(neighbors, perplexity, _native.max_threads()).astype(np.float64)
-    d2 = np.square(neighbors.distances, dtype=np.float64)
-    P = np.exp(-0.5 * (d2 - d2.min(axis=1, keepdims=True)) / np.square(sigma)[:, None])
-    return (P / P.sum(axis=1, keepdims=True)).astype(neighbors.distances.dtype)
+    sigma = entropic_bandwidth(neighbors, perplexity, threads)
+    return gaussian_weights(neighbors, (SQRT2 * sigma).astype(sigma.dtype), relative=True, threads=threads)
 
 
 def make_affinity(
@@ -85,18 +93,18 @@ def make_affinity(
     return Affinity(kind, min(n_neighbors, neighbors.indices.shape[1]), width, scale)
 
 
-def symmetric_weights(affinity: Affinity, neighbors: Neighbors) -> Any:
+def symmetric_weights(affinity: Affinity, neighbors: Neighbors, threads: int = 1) -> Any:
     """W (N, N): neighbours of either end are linked; entropic weights are averaged, others are equal."""
-    A = directed_weights(affinity, neighbors, neighbors.indices.shape[0])
+    A = directed_weights(affinity, neighbors, neighbors.indices.shape[0], threads)
     W = csr_array((A + A.T) * A.dtype.type(0.5) if affinity.kind == "entropic" else A.maximum(A.T))
     W.eliminate_zeros()
     W.sort_indices()
     return W.copy()  # SciPy leaves room for the entries of both
 
 
-def directed_weights(affinity: Affinity, neighbors: Neighbors, n_train: int) -> Any:
+def directed_weights(affinity: Affinity, neighbors: Neighbors, n_train: int, threads: int = 1) -> Any:
     """CSR matrix (M, n_train) of weights from each point to its training neighbours."""
-    indices, weights = affinity.weigh(neighbors)
+    indices, weights = affinity.weigh(neighbors, threads)
     m, k = indices.shape
     indptr = np.arange(0, m * k + 1, k, dtype=np.int32 if m * k < 2**31 else np.int64)
     return csr_array((weights.ravel(), indices.ravel(), indptr), shape=(m, n_train))

@@ -34,9 +34,8 @@ def entropic_bandwidth(neighbors: Neighbors, perplexity: float, threads: int = 1
     Where more neighbours than the perplexity are equally near no width fits; such points get the
     distance of their nearest neighbour elsewhere.
     """
-    d2 = np.square(neighbors.distances, dtype=np.float64)
-    beta = np.empty(d2.shape[0])
-    _native.entropic_precisions(np.ascontiguousarray(d2), float(perplexity), beta, threads)
+    beta = np.empty(neighbors.distances.shape[0])
+    _native.entropic_precisions(np.ascontiguousarray(neighbors.distances), float(perplexity), beta, threads)
     with np.errstate(invalid="ignore", divide="ignore"):
         sigma = np.sqrt(0.5 / beta)
     sigma[~np.isfinite(sigma)] = 0.0

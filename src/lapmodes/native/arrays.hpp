@@ -57,6 +57,49 @@ struct InverseWidth {
     T operator()(std::int64_t n) const { return per_point ? per_point[n] : common; }
 };
 
+// K modes as columns, and what is wanted of them: exp(-|x_n - c_j|^2 h_n), or -|x_n - c_j|^2 where `squared` is set.
+template <class T>
+struct Modes {
+    const T* columns;  // (d, padded), padded to a multiple of kLanes
+    const T* sqnorm;   // (padded): squared norm of each, read for sparse points only
+    std::int64_t k;
+    std::int64_t padded;
+    InverseWidth<T> h;
+    bool squared;
+};
+
+// New points, their weights to training points, and what is known of those.
+template <class T>
+struct Mapping {
+    Points<T> X;
+    Csr<T> cross;            // (n, N)
+    const T* Z;              // (N, k), or nullptr where assignments are sparse
+    Csr<T> sparse_Z;
+    const T* sample_weight;  // (N), or nullptr
+    const T* degrees;        // (N) where the Laplacian is normalised, else nullptr
+    const T* masses;         // (k) with balance, else nullptr
+    double lam;
+    T* share;                // scratch, one an entry of `cross`
+};
+
+// The m nearest of each of n points, nearest first.
+template <class T>
+struct Neighborhood {
+    const std::int32_t* indices;  // (n, m)
+    const T* distances;           // (n, m)
+    std::int64_t n;
+    std::int64_t m;
+};
+
+// Weights exp(-(d / own_n) (d / other_j)) of the neighbours j of n; without `other` own_n stands for it.
+template <class T>
+struct Widths {
+    const T* own;
+    bool common;     // own is one number for all points
+    const T* other;  // one for each point that may be a neighbour, or nullptr
+    bool relative;   // weights are divided by their sum, which may be smaller than any number
+};
+
 // Rows of X (., d) in groups: those of group g have the numbers order[starts[g] .. starts[g + 1]).
 template <class T>
 struct Groups {

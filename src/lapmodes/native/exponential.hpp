@@ -11,7 +11,7 @@ struct ExpTraits;
 
 template <>
 struct ExpTraits<float> {
-    using Int = std::int32_t;
+    using UInt = std::uint32_t;
     static constexpr float smallest = -87.0f;                      // below: zero
     static constexpr float shift = 12582912.0f;                    // 1.5 * 2^23: rounds to nearest
     static constexpr float ln2_high = 0.693359375f, ln2_low = -2.12194440e-4f;
@@ -20,7 +20,7 @@ struct ExpTraits<float> {
 
 template <>
 struct ExpTraits<double> {
-    using Int = std::int64_t;
+    using UInt = std::uint64_t;
     static constexpr double smallest = -708.0;
     static constexpr double shift = 6755399441055744.0;            // 1.5 * 2^52
     static constexpr double ln2_high = 6.93145751953125e-1, ln2_low = 1.42860682030941723212e-6;
@@ -31,14 +31,15 @@ struct ExpTraits<double> {
 template <class T>
 inline T exp_nonpositive(T x) {
     using E = ExpTraits<T>;
-    using Int = typename E::Int;
+    using UInt = typename E::UInt;
     const T safe = x > E::smallest ? x : E::smallest;
     const T shifted = safe * T(1.44269504088896340736) + E::shift;
     const T n = shifted - E::shift;
     const T r = (safe - n * E::ln2_high) - n * E::ln2_low;
     T p = 1;
     for (int i = E::degree; i > 0; --i) p = 1 + p * r * (T(1) / T(i));
-    const Int power = (static_cast<Int>(n) + E::bias) << E::mantissa;
+    // The last bits of `shifted` are those of n: a conversion of doubles would keep AVX2 from using vectors.
+    const UInt power = (std::bit_cast<UInt>(shifted) + E::bias) << E::mantissa;
     return x > E::smallest ? p * std::bit_cast<T>(power) : T(0);
 }
 

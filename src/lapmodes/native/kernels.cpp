@@ -17,15 +17,19 @@ static inline int thread_index() {
 
 #include "certify.hpp"
 #include "compare.hpp"
+#include "mapping.hpp"
 #include "modes.hpp"
 #include "sweep.hpp"
+#include "weights.hpp"
 
 namespace lapmodes::LAPMODES_ISA {
 
 template <class T>
 const Kernels<T>& kernels() {
-    static constexpr Kernels<T> table{project_rows<T>, sweep<T>, certify<T>, kernel_values<T>, shift_sums<T>,
-                                      compare_groups<T>, refine_neighbors<T>};
+    static constexpr Kernels<T> table{project_rows<T>,        sweep<T>,      certify<T>,
+                                      kernel_values<T>,       map_points<T>, gaussian_weights<T>,
+                                      entropic_precisions<T>, shift_sums<T>, compare_groups<T>,
+                                      refine_neighbors<T>};
     return table;
 }
 

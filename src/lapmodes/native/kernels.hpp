@@ -17,11 +17,16 @@ struct Kernels {
     // stats OUT as in sweep (restart column zero), all arithmetic in double.
     void (*certify)(const Problem<T>& problem, const T* Z, double* scratch, double* stats, int threads);
 
-    // B (n, k) OUT: exp(-|x_n - c_j|^2 h_n), or -|x_n - c_j|^2 where `squared` is set.
-    // modes_t (d, padded) IN: modes as columns, padded to a multiple of kLanes.
-    // mode_sqnorm (padded) IN: squared norm of each mode, read for sparse points only.
-    void (*kernel_values)(const Points<T>& X, const T* modes_t, std::int64_t k, std::int64_t padded,
-                          const T* mode_sqnorm, InverseWidth<T> h, bool squared, T* B, int threads);
+    // B (n, k) OUT.
+    void (*kernel_values)(const Points<T>& X, const Modes<T>& modes, T* B, int threads);
+
+    // Z (n, k) OUT: assignments of new points.
+    void (*map_points)(const Mapping<T>& mapping, const Modes<T>& modes, T* Z, int threads);
+
+    // weights (n, m) OUT, beta (n) OUT: affinities of neighbours; see weights.hpp.
+    void (*gaussian_weights)(const Neighborhood<T>& near, const Widths<T>& widths, T* weights, int threads);
+    void (*entropic_precisions)(const T* distances, std::int64_t n, std::int64_t m, double perplexity, double* beta,
+                                int threads);
 
     // Sums of one mean-shift step over each chunk of rows, scaled by exp(-peak):
     // peak, mass, value (chunks, k) OUT; sums (chunks, k, d) OUT. active (k) IN.
@@ -35,6 +40,10 @@ struct Kernels {
     void (*refine_neighbors)(const T* X, std::int64_t n, std::int64_t d, const std::int32_t* index,
                              const Shortlists<T>& lists, int threads);
 };
+
+// The best one that the processor has; defined in module.cpp.
+template <class T>
+const Kernels<T>& kernels();
 
 namespace baseline {
 template <class T>

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "bindings.hpp"
-#include "entropic.hpp"
 #include "kernels.hpp"
 #include "masses.hpp"
 #include "threads.hpp"
@@ -18,16 +17,18 @@
 #include <pthread.h>
 #endif
 
-void bind_starts(nb::module_& m);  // starts.cpp
-void bind_sparse(nb::module_& m);  // sparse.cpp
+void bind_mapping(nb::module_& m);  // mapping.cpp
+void bind_sparse(nb::module_& m);   // sparse.cpp
+void bind_starts(nb::module_& m);   // starts.cpp
 
 using lapmodes::Csr;
 using lapmodes::Groups;
 using lapmodes::InverseWidth;
 using lapmodes::kBlockRows;
+using lapmodes::kernels;
 using lapmodes::kLanes;
-using lapmodes::Kernels;
 using lapmodes::kStatistics;
+using lapmodes::Modes;
 using lapmodes::Points;
 using lapmodes::Problem;
 using lapmodes::Shortlists;
@@ -58,16 +59,27 @@ void set_isa(const std::string& name) {
     current_isa = name;
 }
 
+}  // namespace
+
+namespace lapmodes {
+
 template <class T>
-const Kernels<T>& table() {
+const Kernels<T>& kernels() {
 #ifdef LAPMODES_AVX512
-    if (current_isa == "avx512") return lapmodes::avx512::kernels<T>();
+    if (current_isa == "avx512") return avx512::kernels<T>();
 #endif
 #ifdef LAPMODES_X86
-    if (current_isa == "avx2") return lapmodes::avx2::kernels<T>();
+    if (current_isa == "avx2") return avx2::kernels<T>();
 #endif
-    return lapmodes::baseline::kernels<T>();
+    return baseline::kernels<T>();
 }
+
+template const Kernels<float>& kernels<float>();
+template const Kernels<double>& kernels<double>();
+
+}  // namespace lapmodes
+
+namespace {
 
 // As many threads as the work keeps busy: waking one costs more than a few tens of microseconds of work,
 // and thousands of short sweeps would spend their time waiting for each other.
@@ -140,16 +152,10 @@ InverseWidth<T> width_of(const In<T>& h, Index n) {
 template <class T>
 void kernel_values(const Points<T>& X, const In<T>& modes_t, const In<T>& mode_sqnorm, const In<T>& h, bool squared,
                    const Out<T>& B, int threads) {
-    require(modes_t.ndim() == 2 && B.ndim() == 2, "modes_t must be (d, padded) and B (n, k)");
-    const auto padded = static_cast<Index>(modes_t.shape(1)), k = static_cast<Index>(B.shape(1));
-    require(static_cast<Index>(modes_t.shape(0)) == X.d && static_cast<Index>(B.shape(0)) == X.n,
-            "X, modes_t and B do not fit together");
-    require(padded % kLanes<T> == 0 && padded >= k && static_cast<Index>(mode_sqnorm.size()) == padded,
-            "modes_t must be padded to a multiple of lanes()");
-    const InverseWidth<T> width = width_of(h, X.n);
-    threads = useful_threads(threads, X.n * k * (X.d + 8));
+    const Modes<T> modes = modes_of(X, modes_t, mode_sqnorm, h, squared, B);
+    threads = useful_threads(threads, X.n * modes.k * (X.d + 8));
     nb::gil_scoped_release release;
-    table<T>().kernel_values(X, modes_t.data(), k, padded, mode_sqnorm.data(), width, squared, B.data(), threads);
+    kernels<T>().kernel_values(X, modes, B.data(), threads);
 }
 
 template <class T>
@@ -167,7 +173,7 @@ void shift_sums(const Points<T>& X, const In<T>& Z, const In<T>& modes, const In
     const InverseWidth<T> width = width_of(h, X.n);
     threads = useful_threads(threads, X.n * (k + X.d + 8));
     nb::gil_scoped_release release;
-    table<T>().shift_sums(X, Z.data(), modes.data(), k, mode_sqnorm.data(), width, active.data(), chunks,
+    kernels<T>().shift_sums(X, Z.data(), modes.data(), k, mode_sqnorm.data(), width, active.data(), chunks,
                           peak.data(), mass.data(), value.data(), sums.data(), threads);
 }
 
@@ -177,7 +183,7 @@ void bind(nb::module_& m) {
         require(V.ndim() == 2 && V.shape(1) > 0, "V must be (n, k)");
         threads = useful_threads(threads, static_cast<Index>(V.size()) * 8);
         nb::gil_scoped_release release;
-        table<T>().project_rows(V.data(), V.shape(0), V.shape(1), threads);
+        kernels<T>().project_rows(V.data(), V.shape(0), V.shape(1), threads);
     }, "V"_a.noconvert(), "threads"_a);
 
     m.def("sweep", [](const In<Index>& indptr, const In<std::int32_t>& indices, const In<T>& weights,
@@ -195,7 +201,7 @@ void bind(nb::module_& m) {
                              changed.data(), number, certifies};
         threads = useful_threads(threads, (static_cast<Index>(indices.size()) + 8 * p.n) * p.k);
         nb::gil_scoped_release release;
-        table<T>().sweep(p, sweep, stats.data(), threads);
+        kernels<T>().sweep(p, sweep, stats.data(), threads);
     }, "indptr"_a.noconvert(), "indices"_a.noconvert(), "weights"_a.noconvert(), "diagonal"_a.noconvert(),
        "B"_a.noconvert(), "lam"_a, "masses"_a.noconvert(), "Z"_a.noconvert(), "Z_old"_a.noconvert(),
        "WZ_old"_a.noconvert(), "step"_a.noconvert(), "momentum"_a, "changed"_a.noconvert(), "number"_a, "certifies"_a,
@@ -210,7 +216,7 @@ void bind(nb::module_& m) {
         threads = useful_threads(threads, (static_cast<Index>(indices.size()) + 8 * p.n) * p.k);
         std::vector<double> scratch(static_cast<std::size_t>(threads) * p.k);
         nb::gil_scoped_release release;
-        table<T>().certify(p, Z.data(), scratch.data(), stats.data(), threads);
+        kernels<T>().certify(p, Z.data(), scratch.data(), stats.data(), threads);
     }, "indptr"_a.noconvert(), "indices"_a.noconvert(), "weights"_a.noconvert(), "diagonal"_a.noconvert(),
        "B"_a.noconvert(), "lam"_a, "masses"_a.noconvert(), "Z"_a.noconvert(), "stats"_a.noconvert(), "threads"_a);
 
@@ -271,7 +277,7 @@ void bind(nb::module_& m) {
         const Index count = pairs.shape(0), mean_rows = rows.count ? X.shape(0) / rows.count : 0;
         threads = useful_threads(threads, count * mean_rows * mean_rows * rows.d);
         nb::gil_scoped_release release;
-        table<T>().compare_groups(queries, rows, pairs.data(), count, same, lists, threads);
+        kernels<T>().compare_groups(queries, rows, pairs.data(), count, same, lists, threads);
     }, "Q"_a.noconvert(), "q_order"_a.noconvert(), "q_starts"_a.noconvert(), "X"_a.noconvert(), "order"_a.noconvert(),
        "starts"_a.noconvert(), "pairs"_a.noconvert(), "same"_a, "sqdist"_a.noconvert(), "index"_a.noconvert(),
        "threads"_a);
@@ -284,7 +290,7 @@ void bind(nb::module_& m) {
         const auto n = static_cast<Index>(X.shape(0)), d = static_cast<Index>(X.shape(1));
         threads = useful_threads(threads, n * lists.k * d);
         nb::gil_scoped_release release;
-        table<T>().refine_neighbors(X.data(), n, d, index.data(), lists, threads);
+        kernels<T>().refine_neighbors(X.data(), n, d, index.data(), lists, threads);
     }, "X"_a.noconvert(), "index"_a.noconvert(), "new_sqdist"_a.noconvert(), "new_index"_a.noconvert(),
        "threads"_a);
 }
@@ -298,14 +304,9 @@ NB_MODULE(_native, m) {
 #endif
     bind<float>(m);
     bind<double>(m);
-    bind_starts(m);
+    bind_mapping(m);
     bind_sparse(m);
-    m.def("entropic_precisions", [](const In<double>& d2, double perplexity, const Out<double>& beta, int threads) {
-        require(d2.ndim() == 2 && d2.shape(1) > 0 && beta.size() == d2.shape(0), "d2 must be (n, m) and beta (n,)");
-        threads = useful_threads(threads, static_cast<Index>(d2.size()) * 100);
-        nb::gil_scoped_release release;
-        lapmodes::entropic_precisions(d2.data(), d2.shape(0), d2.shape(1), perplexity, beta.data(), threads);
-    }, "d2"_a.noconvert(), "perplexity"_a, "beta"_a.noconvert(), "threads"_a);
+    bind_starts(m);
     m.def("triad", [](const Out<double>& a, const In<double>& b, const In<double>& c, double factor, int threads) {
         require(a.size() == b.size() && a.size() == c.size(), "a, b and c must have the same size");
         nb::gil_scoped_release release;

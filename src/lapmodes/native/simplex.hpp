@@ -51,6 +51,14 @@ inline void cut_below(const C& cut, T theta, typename C::V* v) {
     }
 }
 
+// v IN/OUT: the vectors of one row.
+template <class T, class C>
+inline void project(const C& cut, typename C::V* v) {
+    for (std::int64_t r = 0; r < cut.size(); ++r) v[r] = cut.filled(v[r], -std::numeric_limits<T>::infinity());
+    lower_to_zero<T>(cut, v);
+    cut_below<T>(cut, threshold<T>(cut, v, T(-1)), v);
+}
+
 template <class T>
 void project_rows(T* V, std::int64_t n, std::int64_t k, int threads) {
     with_cut<T>(k, [&](const auto& cut) {
@@ -60,9 +68,8 @@ void project_rows(T* V, std::int64_t n, std::int64_t k, int threads) {
             std::vector<typename C::V> v(cut.size());
 #pragma omp for schedule(static)
             for (std::int64_t row = 0; row < n; ++row) {
-                for (std::int64_t r = 0; r < cut.size(); ++r) v[r] = cut.filled(cut.load_row(V + row * k, r), -std::numeric_limits<T>::infinity());
-                lower_to_zero<T>(cut, v.data());
-                cut_below<T>(cut, threshold<T>(cut, v.data(), T(-1)), v.data());
+                for (std::int64_t r = 0; r < cut.size(); ++r) v[r] = cut.load_row(V + row * k, r);
+                project<T>(cut, v.data());
                 for (std::int64_t r = 0; r < cut.size(); ++r) cut.store_row(V + row * k, r, v[r]);
             }
         }

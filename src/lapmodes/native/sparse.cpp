@@ -24,26 +24,6 @@ void check_columns(const Column* columns, Index count, Index k) {
     for (Index i = 0; i < count; ++i) require(columns[i] >= 0 && columns[i] < k, "columns must be from 0 to k - 1");
 }
 
-template <class T>
-InverseWidth<T> width_of(const In<T>& h, Index n) {
-    require(h.size() == 1 || size_of(h) == n, "h must have 1 or n entries");
-    return h.size() == 1 ? InverseWidth<T>{nullptr, h.data()[0]} : InverseWidth<T>{h.data(), T(0)};
-}
-
-template <class T>
-Points<T> dense_points(const In<T>& X) {
-    require(X.ndim() == 2, "X must be (n, d)");
-    return {X.data(), {}, nullptr, static_cast<Index>(X.shape(0)), static_cast<Index>(X.shape(1))};
-}
-
-template <class T>
-Points<T> sparse_points(const In<Index>& indptr, const In<Column>& indices, const In<T>& values, const In<T>& sqnorm,
-                        Index d) {
-    const Index n = size_of(sqnorm);
-    require(size_of(indptr) == n + 1 && indices.size() == values.size(), "indptr must have n + 1 entries");
-    return {nullptr, {indptr.data(), indices.data(), values.data()}, sqnorm.data(), n, d};
-}
-
 // The caller holds the arrays as long as the term.
 template <class T>
 Term<T> term_of(const Points<T>& X, const In<T>& modes, const In<T>& mode_sqnorm, const In<T>& h, bool squared,

@@ -2,52 +2,60 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from .. import _native
 from .._records import Array
-from .._rows import as_dense, scaled_rows
-from .points import one_hot
+from .._rows import row_arrays
+from .objective import is_infinite
+from .points import Points, inverse_width, mode_columns
 
 
-def map_points(
-    cross: Any,
-    Z: Any,
-    B: Array,
-    distances: Array,
-    lam: float,
-    degrees: Array | None = None,
-    masses: Array | None = None,
-    threads: int = 1,
-) -> Array:
-    """Assignments of new points from the weights to their training neighbours and the kernel at the modes.
+@dataclass(frozen=True)
+class Reference:
+    """The training points as new ones see them."""
+
+    Z: Any
+    """Assignments (N, K), an array or a CSR matrix."""
+    C: Array
+    lam: float
+    sample_weight: Array | None = None
+    degrees: Array | None = None
+    """Those of the training points where the Laplacian was normalised."""
+    masses: Array | None = None
+    """With balance, c Z'd: what it takes from each cluster."""
+
+
+def map_points(points: Points, cross: Any, sigma: Any, reference: Reference, out: Array) -> None:
+    """Assignments of new points from the weights to their training neighbours and the kernel at the modes, to `out`.
 
     Minimises lam sum_n w_n |z - z_n|^2 - b'z over the simplex for each new point: the projection of
-    z_bar + b / (2 lam sum_n w_n). With `degrees` (those of the training points) the normalised
-    Laplacian's term is used, whose z_bar is sum_n w_n z_n / sqrt(d d_n) and whose diagonal is 1.
-    With balance, c Z'd (`masses`) is taken from z_bar: the term's gradient at a new point that moves no mass.
-    Points without neighbours of positive weight, and all points when lam = 0, go to the nearest mode.
+    z_bar + b / (2 lam sum_n w_n). Sample weights s_n make each w_n sqrt(s_n) times as large. With `degrees` the
+    normalised Laplacian's term is used, whose z_bar is sum_n w_n z_n / sqrt(d d_n) and whose diagonal is 1. With
+    balance, `masses` is taken from z_bar: the term's gradient at a new point that moves no mass. Points without
+    neighbours of positive weight, or so faint ones that the pull of b overflows, and all points when lam = 0, go to
+    the nearest mode.
     """
-    K = Z.shape[1]
-    nearest = one_hot(distances.argmin(axis=1), K, B.dtype)
-    if lam == 0:
-        return nearest
-    total = np.asarray(cross.sum(axis=1), dtype=np.float64).ravel()
-    linked = total > 0
-    safe = np.where(linked, total, 1.0)
-    if degrees is None:
-        mean, diagonal = as_dense(cross @ Z) / safe[:, None], safe
-    else:
-        near = as_dense(cross @ scaled_rows(Z, 1 / np.sqrt(np.where(degrees > 0, degrees, 1))))
-        mean, diagonal = near / np.sqrt(safe)[:, None], np.ones_like(safe)
-    if masses is not None:
-        mean = mean - masses
-    with np.errstate(over="ignore"):
-        pull = B.astype(np.float64) / (2 * lam * diagonal)[:, None]
-    linked &= np.isfinite(pull).all(axis=1)
-    V = np.where(linked[:, None], mean + pull, 0.0).astype(B.dtype)
-    _native.project_rows(V, threads)
-    V[~linked] = nearest[~linked]
-    return V
+    n_train = reference.Z.shape[0]
+    if cross is None:
+        cross = csr_array((points.n, n_train), dtype=points.dtype)
+    _native.map_points(
+        points.arrays,
+        row_arrays(cross),
+        row_arrays(reference.Z),
+        n_train,
+        *mode_columns(reference.C, points.dtype),
+        inverse_width(sigma, points.dtype),
+        is_infinite(sigma),
+        reference.lam,
+        reference.sample_weight,
+        reference.degrees,
+        reference.masses,
+        np.empty_like(cross.data),
+        out,
+        points.threads,
+    )

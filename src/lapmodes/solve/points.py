@@ -12,7 +12,7 @@ from scipy.sparse import issparse
 
 from .. import _native
 from .._records import Array
-from .._rows import one_hot_rows
+from .._rows import one_hot_rows, row_arrays
 
 CHUNK_ENTRIES = 2**16
 BLOCK_ENTRIES = 2**19
@@ -67,14 +67,7 @@ def as_points(X: Any, threads: int) -> Points:
     if not issparse(X):
         return Points(X, (X,), threads)
     sqnorm = np.asarray(X.multiply(X).sum(axis=1), dtype=X.dtype).ravel()
-    arrays = (
-        X.indptr.astype(np.int64, copy=False),
-        X.indices.astype(np.int32, copy=False),
-        X.data,
-        sqnorm,
-        int(X.shape[1]),
-    )
-    return Points(X, arrays, threads)
+    return Points(X, (*row_arrays(X), sqnorm, int(X.shape[1])), threads)
 
 
 def inverse_width(sigma: float | Array, dtype: Any) -> Array:
@@ -89,16 +82,19 @@ def inverse_width(sigma: float | Array, dtype: Any) -> Array:
 
 def kernel_values(points: Points, C: Array, sigma: float | Array, *, squared: bool = False) -> Array:
     """B (N, K): b_nk = exp(-|x_n - c_k|^2 / (2 sigma_n^2)); minus the squared distance if `squared`."""
-    K, D = C.shape
-    lanes = _native.LANES_FLOAT32 if points.dtype == np.float32 else _native.LANES_FLOAT64
-    padded = -(-K // lanes) * lanes
-    modes_t = np.zeros((D, padded), dtype=points.dtype)
-    modes_t[:, :K] = C.T
-    sqnorm = np.einsum("dk,dk->k", modes_t, modes_t)
-    B = np.empty((points.n, K), dtype=points.dtype)
+    B = np.empty((points.n, C.shape[0]), dtype=points.dtype)
     h = inverse_width(sigma, points.dtype)
-    _native.kernel_values(*points.arrays, modes_t, sqnorm, h, squared, B, points.threads)
+    _native.kernel_values(*points.arrays, *mode_columns(C, points.dtype), h, squared, B, points.threads)
     return B
+
+
+def mode_columns(C: Array, dtype: Any) -> tuple[Array, Array]:
+    """Modes as columns, padded to whole vectors, and their squared norms: what the native kernels take."""
+    K, D = C.shape
+    lanes = _native.LANES_FLOAT32 if dtype == np.float32 else _native.LANES_FLOAT64
+    columns = np.zeros((D, -(-K // lanes) * lanes), dtype=dtype)
+    columns[:, :K] = C.T
+    return columns, np.einsum("dk,dk->k", columns, columns)
 
 
 def row_blocks(points: Points, K: int) -> Iterator[tuple[slice, Points]]:
