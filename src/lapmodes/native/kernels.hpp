@@ -17,6 +17,9 @@ struct Kernels {
     // stats OUT as in sweep (restart column zero), all arithmetic in double.
     void (*certify)(const Problem<T>& problem, const T* Z, double* scratch, double* stats, int threads);
 
+    // sums (blocks) OUT: by how much a row's largest entry is above its least one, or above 0 if all are positive.
+    void (*spreads)(const T* B, std::int64_t n, std::int64_t k, double* sums, int threads);
+
     // B (n, k) OUT: exp(-|x_n - c_j|^2 h_n), or -|x_n - c_j|^2 where `squared` is set.
     // modes_t (d, padded) IN: modes as columns, padded to a multiple of kLanes.
     // mode_sqnorm (padded) IN: squared norm of each mode, read for sparse points only.
