@@ -18,9 +18,11 @@ def sweep(
     WZ_old: Any,
     step: Any,
     momentum: float,
-    changed: Any,
+    touched: Any,
+    told: Any,
     number: int,
-    certifies: bool,
+    since: int,
+    shares: Any,
     stats: Any,
     threads: int,
 ) -> None: ...
@@ -36,6 +38,7 @@ def certify(
     stats: Any,
     threads: int,
 ) -> None: ...
+def spreads(B: Any, sums: Any, threads: int) -> None: ...
 def masses(degrees: Any, Z: Any, sums: Any, threads: int) -> None: ...
 def kernel_values(*points_modes_and_out: Any) -> None: ...
 def map_points(

@@ -8,8 +8,8 @@ import time
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.feather
 import pyarrow.csv
+import pyarrow.feather
 import pyarrow.parquet
 import pytest
 

@@ -26,8 +26,9 @@ def sweep(graph, B, lam, Z, Z_old, WZ_old, momentum, threads=1):
     Z_next, WZ = Z_old.copy(), WZ_old.copy()
     step = (1 / (4 * lam * graph.diagonal)).astype(B.dtype)
     stats = statistics(len(B))
-    changed, masses = np.zeros(len(B), dtype=np.uint8), np.empty(0, B.dtype)
-    _native.sweep(*graph.arrays, B, lam, masses, Z, Z_next, WZ, step, momentum, changed, 0, True, stats, threads)
+    touched, told, masses = np.zeros(len(B), np.uint8), np.full(len(B), -9, np.int32), np.empty(0, B.dtype)
+    room = touched, told, 0, 1000, np.zeros((len(stats), 3, _native.BLOCK_ROWS), B.dtype), stats
+    _native.sweep(*graph.arrays, B, lam, masses, Z, Z_next, WZ, step, momentum, *room, threads)
     return Z_next, WZ, stats.sum(axis=0)
 
 

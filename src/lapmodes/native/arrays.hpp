@@ -43,9 +43,11 @@ struct Sweep {
     T* WZ_old;              // IN: W Z_old, OUT: W Z
     const T* step;          // step size of each row
     T momentum;
-    std::uint8_t* changed;  // in which sweep (modulo 256) a row changed last
+    std::uint8_t* touched;  // in which sweep (modulo 256) a row last learned that it or a neighbour changed
+    std::int32_t* told;     // in which one it last told its neighbours, see awake.hpp
     std::int64_t number;    // of this sweep
-    bool certifies;         // whether energy and certificate are wanted; then no row is left out
+    std::int64_t since;     // sweeps since the last one that summed energy and certificate; 0: they are not wanted
+    T* shares;              // (blocks, 3, kBlockRows) of each row in energy and certificate
 };
 
 // 1 / (2 sigma^2): one value for all points (per_point == nullptr) or one a point.
@@ -134,7 +136,7 @@ inline constexpr std::int64_t kLanes = 64 / sizeof(T);
 // the result does not depend on the number of threads.
 inline constexpr std::int64_t kBlockRows = 256;
 
-// What a sweep sums over the rows of one block.
-enum Statistic { kSmoothness, kFidelity, kGap, kRestart, kStatistics };
+// What a sweep sums over the rows of one block; the first kShares are kept a row.
+enum Statistic { kSmoothness, kFidelity, kGap, kRestart, kStatistics, kShares = kRestart };
 
 }  // namespace lapmodes

@@ -26,10 +26,9 @@ namespace lapmodes::LAPMODES_ISA {
 
 template <class T>
 const Kernels<T>& kernels() {
-    static constexpr Kernels<T> table{project_rows<T>,        sweep<T>,      certify<T>,
-                                      kernel_values<T>,       map_points<T>, gaussian_weights<T>,
-                                      entropic_precisions<T>, shift_sums<T>, compare_groups<T>,
-                                      refine_neighbors<T>};
+    static constexpr Kernels<T> table{project_rows<T>,  sweep<T>,      certify<T>,          spreads<T>,
+                                      kernel_values<T>, map_points<T>, gaussian_weights<T>, entropic_precisions<T>,
+                                      shift_sums<T>,    compare_groups<T>, refine_neighbors<T>};
     return table;
 }
 

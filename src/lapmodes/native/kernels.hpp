@@ -17,6 +17,9 @@ struct Kernels {
     // stats OUT as in sweep (restart column zero), all arithmetic in double.
     void (*certify)(const Problem<T>& problem, const T* Z, double* scratch, double* stats, int threads);
 
+    // sums (blocks) OUT: by how much a row's largest entry is above its least one, or above 0 if all are positive.
+    void (*spreads)(const T* B, std::int64_t n, std::int64_t k, double* sums, int threads);
+
     // B (n, k) OUT.
     void (*kernel_values)(const Points<T>& X, const Modes<T>& modes, T* B, int threads);
 

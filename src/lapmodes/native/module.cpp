@@ -27,6 +27,7 @@ using lapmodes::InverseWidth;
 using lapmodes::kBlockRows;
 using lapmodes::kernels;
 using lapmodes::kLanes;
+using lapmodes::kShares;
 using lapmodes::kStatistics;
 using lapmodes::Modes;
 using lapmodes::Points;
@@ -189,23 +190,26 @@ void bind(nb::module_& m) {
     m.def("sweep", [](const In<Index>& indptr, const In<std::int32_t>& indices, const In<T>& weights,
                       const In<T>& diagonal, const In<T>& B, double lam, const In<T>& masses, const In<T>& Z,
                       const Out<T>& Z_old, const Out<T>& WZ_old, const In<T>& step, double momentum,
-                      const Out<std::uint8_t>& changed, Index number, bool certifies, const Out<double>& stats,
-                      int threads) {
+                      const Out<std::uint8_t>& touched, const Out<std::int32_t>& told, Index number, Index since,
+                      const Out<T>& shares, const Out<double>& stats, int threads) {
         const Problem<T> p = problem_of(indptr, indices, weights, diagonal, B, lam, masses);
         require(Z.size() == B.size() && Z_old.size() == B.size() && WZ_old.size() == B.size(),
                 "Z, Z_old and WZ_old must have the shape of B");
-        require(static_cast<Index>(step.size()) == p.n && static_cast<Index>(changed.size()) == p.n,
-                "step and changed must have n entries");
+        require(static_cast<Index>(step.size()) == p.n && static_cast<Index>(touched.size()) == p.n &&
+                    static_cast<Index>(told.size()) == p.n,
+                "step, touched and told must have n entries");
+        require(static_cast<Index>(shares.size()) == blocks_of(p.n) * kShares * kBlockRows,
+                "shares must be (blocks, 3, BLOCK_ROWS)");
         require(static_cast<Index>(stats.size()) == blocks_of(p.n) * kStatistics, "stats must be (blocks, 4)");
         const Sweep<T> sweep{Z.data(), Z_old.data(), WZ_old.data(), step.data(), static_cast<T>(momentum),
-                             changed.data(), number, certifies};
+                             touched.data(), told.data(), number, since, shares.data()};
         threads = useful_threads(threads, (static_cast<Index>(indices.size()) + 8 * p.n) * p.k);
         nb::gil_scoped_release release;
         kernels<T>().sweep(p, sweep, stats.data(), threads);
     }, "indptr"_a.noconvert(), "indices"_a.noconvert(), "weights"_a.noconvert(), "diagonal"_a.noconvert(),
        "B"_a.noconvert(), "lam"_a, "masses"_a.noconvert(), "Z"_a.noconvert(), "Z_old"_a.noconvert(),
-       "WZ_old"_a.noconvert(), "step"_a.noconvert(), "momentum"_a, "changed"_a.noconvert(), "number"_a, "certifies"_a,
-       "stats"_a.noconvert(), "threads"_a);
+       "WZ_old"_a.noconvert(), "step"_a.noconvert(), "momentum"_a, "touched"_a.noconvert(), "told"_a.noconvert(),
+       "number"_a, "since"_a, "shares"_a.noconvert(), "stats"_a.noconvert(), "threads"_a);
 
     m.def("certify", [](const In<Index>& indptr, const In<std::int32_t>& indices, const In<T>& weights,
                         const In<T>& diagonal, const In<T>& B, double lam, const In<T>& masses,
@@ -219,6 +223,15 @@ void bind(nb::module_& m) {
         kernels<T>().certify(p, Z.data(), scratch.data(), stats.data(), threads);
     }, "indptr"_a.noconvert(), "indices"_a.noconvert(), "weights"_a.noconvert(), "diagonal"_a.noconvert(),
        "B"_a.noconvert(), "lam"_a, "masses"_a.noconvert(), "Z"_a.noconvert(), "stats"_a.noconvert(), "threads"_a);
+
+    m.def("spreads", [](const In<T>& B, const Out<double>& sums, int threads) {
+        require(B.ndim() == 2 && B.shape(1) > 0, "B must be (n, k)");
+        const auto n = static_cast<Index>(B.shape(0)), k = static_cast<Index>(B.shape(1));
+        require(static_cast<Index>(sums.size()) == blocks_of(n), "sums must have an entry for each block");
+        threads = useful_threads(threads, n * k);
+        nb::gil_scoped_release release;
+        kernels<T>().spreads(B.data(), n, k, sums.data(), threads);
+    }, "B"_a.noconvert(), "sums"_a.noconvert(), "threads"_a);
 
     m.def("masses", [](const In<T>& degrees, const In<T>& Z, const Out<double>& sums, int threads) {
         require(Z.ndim() == 2 && degrees.size() == Z.shape(0), "Z must be (n, k), with a degree for each row");

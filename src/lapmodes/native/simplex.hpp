@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "arrays.hpp"
-#include "vectors.hpp"
+#include "cuts.hpp"
 
 namespace lapmodes::LAPMODES_ISA {
 
@@ -39,6 +39,50 @@ inline T threshold(const C& cut, const typename C::V* v, T theta) {
         const T excess = sum_of<T, C::W>(sum) - 1;
         if (!(excess > kRounding<T>)) break;
         theta += excess / sum_of<T, C::W>(count);
+    }
+    return theta;
+}
+
+// Batcher's odd-even merge sort of K numbers, as pairs of places whose entries are put in order.
+template <int K>
+struct Network {
+    int first[K * K / 2 + 1] = {}, second[K * K / 2 + 1] = {}, size = 0;
+    constexpr Network() {
+        for (int p = 1; p < K; p *= 2)
+            for (int q = p; q > 0; q /= 2)
+                for (int j = q % p; j + q < K; j += 2 * q)
+                    for (int i = j; i < j + q && i + q < K; ++i)
+                        if (i / (2 * p) == (i + q) / (2 * p)) {
+                            first[size] = i;
+                            second[size++] = i + q;
+                        }
+    }
+};
+
+template <class T, int W, int K, int... I>
+LAPMODES_INLINE void sort_lanes(Vec<T, W>* column, std::integer_sequence<int, I...>) {
+    static constexpr Network<K> net;
+    const auto order = [](Vec<T, W>& a, Vec<T, W>& b) {
+        const Vec<T, W> top = larger<T, W>(a, b);
+        b = smaller<T, W>(a, b);
+        a = top;
+    };
+    (order(column[net.first[I]], column[net.second[I]]), ...);
+}
+
+// The thresholds of W rows of K entries each, by sorting: theta is the largest (sum_S v - 1) / |S| over all sets S, and
+// the largest entries attain it. Relative to the rows' largest entries, which `top` receives.
+template <class T, int W, int K>
+LAPMODES_INLINE Vec<T, W> sorted_thresholds(const Vec<T, W>* v, Vec<T, W>& top) {
+    Vec<T, W> column[W];
+    for (int i = 0; i < W; ++i) column[i] = v[i];
+    transpose<T, W>(column);
+    sort_lanes<T, W, K>(column, std::make_integer_sequence<int, Network<K>().size>{});
+    top = column[0];
+    Vec<T, W> sum = splat<T, W>(T(-1)), theta = sum;
+    for (int j = 1; j < K; ++j) {
+        sum += column[j] - top;
+        theta = larger<T, W>(theta, T(1) / T(j + 1) * sum);
     }
     return theta;
 }

@@ -2,12 +2,12 @@
 // the extrapolated point, projects, and sums the energy and the certificate of the current iterate.
 #pragma once
 
-#include <atomic>
 #include <limits>
 
 #include "arrays.hpp"
+#include "awake.hpp"
+#include "cuts.hpp"
 #include "simplex.hpp"
-#include "vectors.hpp"
 
 namespace lapmodes::LAPMODES_ISA {
 
@@ -55,35 +55,6 @@ inline void gather(const C& cut, const Csr<T>& W, std::int64_t edges, std::int64
     }
 }
 
-// Which rows must be computed. If neither a row nor its neighbours changed in the last two sweeps, then the row's
-// next iterate comes from the same numbers as its last one, for any momentum, and stays as it is (masses of clusters
-// change with every row: then all are computed). `changed` holds the
-// sweep (modulo 256) in which a row changed last; a wrong guess, by another thread's later entry or after 256 sweeps,
-// computes the same numbers again.
-class Awake {
-   public:
-    Awake(std::uint8_t* changed, std::int64_t number) : changed_(changed), now_(static_cast<std::uint8_t>(number)) {}
-
-    template <class T>
-    bool operator()(const Csr<T>& W, std::int64_t n) const {
-        std::uint8_t age = age_of(n);
-        if (age <= 2) return true;
-        for (std::int64_t e = W.indptr[n]; e < W.indptr[n + 1]; ++e) {
-            const std::uint8_t other = age_of(W.indices[e]);
-            age = other < age ? other : age;
-        }
-        return age <= 2;
-    }
-    void note(std::int64_t n) const { std::atomic_ref(changed_[n]).store(now_, std::memory_order_relaxed); }
-
-   private:
-    std::uint8_t age_of(std::int64_t n) const {
-        return static_cast<std::uint8_t>(now_ - std::atomic_ref(changed_[n]).load(std::memory_order_relaxed));
-    }
-    std::uint8_t* changed_;
-    std::uint8_t now_;
-};
-
 // Takes W rows at a time, where W is the number of lanes, so that what is one number a row (a minimum, a threshold)
 // is one vector for all of them. A row's numbers do not depend on the rows beside it.
 template <class T, class C>
@@ -93,58 +64,51 @@ class Sweeper {
 
    public:
     Sweeper(const C& cut, const Problem<T>& p, const Sweep<T>& s)
-        : cut_(cut), p_(p), s_(s), awake_(s.changed, s.number), edges_(p.W.indptr[p.n]) {}
+        : cut_(cut), p_(p), s_(s), awake_(s), edges_(p.W.indptr[p.n]) {}
 
-    // Vectors that `rows` needs as scratch.
+    // Vectors that `block` needs as scratch.
     static std::int64_t room(const C& cut) { return 3 * W * cut.size(); }
 
-    // Writes the rows among [first, stop) that must be computed to `list`; returns their number.
-    int choose(std::int64_t first, std::int64_t stop, std::int32_t* list) const {
-        const bool all = s_.certifies || p_.masses;
-        int count = 0;
-        for (std::int64_t n = first; n < stop; ++n) {
-            list[count] = static_cast<std::int32_t>(n);
-            count += all || awake_(p_.W, n);
-        }
-        return count;
+    // One step for the rows [first, stop) of a block; writes its statistics.
+    void block(std::int64_t first, std::int64_t stop, V* scratch, double* sums) const {
+        std::int32_t list[kBlockRows + 1];
+        const int count = awake_.choose(first, stop, p_.masses, list);
+        V uphill{};
+        for (int i = 0; i < count; i += W) rows(list + i, count - i < W ? count - i : W, scratch, uphill);
+        const T* shares = s_.shares + first * kShares;
+        for (int j = 0; j < kShares; ++j) sums[j] = s_.since ? sum_in_double(shares + j * kBlockRows) : 0;
+        sums[kRestart] = static_cast<double>(sum_of<T, W>(uphill));
     }
 
-    // One step for `count` <= W rows; adds what they contribute to the statistics.
-    void rows(const std::int32_t* rows, int count, V* scratch, double* sums) const {
+   private:
+    // One step for `count` <= W rows.
+    void rows(const std::int32_t* rows, int count, V* scratch, V& uphill) const {
         V *wz = scratch, *y = wz + W * cut_.size(), *v = y + W * cut_.size();
-        V extreme[W], sum[W], many[W];
-        for (int i = count; i < W; ++i) extreme[i] = sum[i] = many[i] = V{};
         if constexpr (C::kFixed > 0) call_for_rows(rows[0] + kRowsAhead * W);
         for (int i = 0; i < count; ++i) gather<T>(cut_, p_.W, edges_, rows[i], s_.Z, wz + i * cut_.size());
         if (p_.masses)
             for (int i = 0; i < count; ++i)
                 for (std::int64_t r = 0; r < cut_.size(); ++r)
                     wz[i * cut_.size() + r] -= p_.diagonal[rows[i]] * cut_.load_row(p_.masses, r);
-        if (s_.certifies) certify(rows, count, wz, sums);
+        if (s_.since) certify(rows, count, wz);
+        V top[W], theta;
+        for (int i = count; i < W; ++i) top[i] = V{};
         for (int i = 0; i < count; ++i) {
             const std::int64_t at = i * cut_.size();
-            extreme[i] = extrapolate(rows[i], wz + at, y + at, v + at);
+            top[i] = extrapolate(rows[i], wz + at, y + at, v + at);
+            hand_on(rows[i], wz + at);
         }
-        const V top = largest_of_rows<T, W>(extreme);
+        if constexpr (C::kEntries > 0)
+            theta = sorted_thresholds<T, W, C::kEntries>(v, top[0]);
+        else
+            theta = thresholds(rows, count, top, v);
         for (int i = 0; i < count; ++i) {
             const std::int64_t at = i * cut_.size();
-            lower_and_guess(rows[i], wz + at, top[i], v + at, sum[i], many[i]);
-        }
-        const V one = splat<T, W>(T(1)), guess = (sums_of<T, W>(sum) - one) / sums_of<T, W>(many);
-        const V theta = thresholds(count, v, larger<T, W>(guess, V{} - one), sum, many);
-        for (int i = 0; i < count; ++i) {
-            const std::int64_t at = i * cut_.size();
-            extreme[i] = finish(rows[i], theta[i], y + at, v + at, sum[i]);
-        }
-        const V moved = largest_of_rows<T, W>(extreme), uphill = sums_of<T, W>(sum);
-        for (int i = 0; i < count; ++i) {
-            if (!(moved[i] > 0)) continue;
-            awake_.note(rows[i]);
-            sums[kRestart] += static_cast<double>(uphill[i]);
+            if (finish(rows[i], C::kEntries > 0 ? top[0][i] : T(0), theta[i], y + at, v + at, uphill))
+                awake_.note(p_.W, rows[i]);
         }
     }
 
-   private:
     // Calls for what W rows from n on will read in order.
     LAPMODES_INLINE void call_for_rows(std::int64_t n) const {
         if (n + W > p_.n) return;
@@ -157,9 +121,9 @@ class Sweeper {
 
     V gradient(T d, V z, V wz, V b) const { return 2 * p_.lam * (d * z - wz) - b; }
 
-    // Adds the rows' shares of the energy and of the certificate at Z: gap_n = sum_k z_k (g_k - min g), whose sum over
+    // Notes the rows' shares of the energy and of the certificate at Z: gap_n = sum_k z_k (g_k - min g), whose sum over
     // n bounds E(Z) - min E.
-    void certify(const std::int32_t* rows, int count, const V* wz, double* sums) const {
+    void certify(const std::int32_t* rows, int count, const V* wz) const {
         V smooth[W], linear[W], low[W];
         for (int i = 0; i < W; ++i) smooth[i] = linear[i] = low[i] = V{};
         for (int i = 0; i < count; ++i) low[i] = tally(rows[i], wz + i * cut_.size(), smooth[i], linear[i]);
@@ -167,11 +131,20 @@ class Sweeper {
         const V lowest = smallest_of_rows<T, W>(low);
         for (int i = 0; i < count; ++i) low[i] = gap(rows[i], wz + i * cut_.size(), lowest[i]);
         const V gaps = sums_of<T, W>(low);
+        const std::int64_t first = rows[0] - rows[0] % kBlockRows;
         for (int i = 0; i < count; ++i) {
-            sums[kSmoothness] += static_cast<double>(smoothness[i]);
-            sums[kFidelity] += static_cast<double>(fidelity[i]);
-            sums[kGap] += static_cast<double>(gaps[i]);
+            T* share = s_.shares + first * kShares + (rows[i] - first);
+            share[kSmoothness * kBlockRows] = smoothness[i];
+            share[kFidelity * kBlockRows] = fidelity[i];
+            share[kGap * kBlockRows] = gaps[i];
         }
+    }
+
+    static double sum_in_double(const T* shares) {
+        double sums[8] = {};
+        for (std::int64_t n = 0; n < kBlockRows; n += 8)
+            for (int l = 0; l < 8; ++l) sums[l] += static_cast<double>(shares[n + l]);
+        return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
     }
 
     // Row n's share of the energy; returns the least entries of the gradient at z.
@@ -215,26 +188,17 @@ class Sweeper {
         return top;
     }
 
-    // Subtracts the largest entry from v and hands wz on. (sum - 1) / many, over the support of z, is where the search
-    // for the threshold may begin, and the threshold itself if z has the support of the next iterate.
-    void lower_and_guess(std::int64_t n, const V* wz, T top, V* v, V& sum, V& many) const {
-        const T* z = s_.Z + n * cut_.k;
-        T* wz_old = s_.WZ_old + n * cut_.k;
-        V total{}, size{};
-        for (std::int64_t r = 0; r < cut_.size(); ++r) {
-            cut_.store_row(wz_old, r, wz[r]);
-            v[r] = v[r] - top;
-            const V zr = cut_.counted(r, cut_.load_row(z, r));
-            total += where_positive<T, W>(zr, v[r]);
-            size += where_positive<T, W>(zr, splat<T, W>(T(1)));
-        }
-        sum = total;
-        many = size;
+    void hand_on(std::int64_t n, const V* wz) const {
+        for (std::int64_t r = 0; r < cut_.size(); ++r) cut_.store_row(s_.WZ_old + n * cut_.k, r, wz[r]);
     }
 
-    // `threshold` for several rows at once.
-    V thresholds(int count, const V* v, V theta, V* sum, V* many) const {
-        const V one = splat<T, W>(T(1)), rounding = splat<T, W>(kRounding<T>);
+    // `threshold` for several rows at once, from the support of z; subtracts the largest entry from each v.
+    V thresholds(const std::int32_t* rows, int count, const V* extreme, V* v) const {
+        V sum[W], many[W];
+        for (int i = count; i < W; ++i) sum[i] = many[i] = V{};
+        const V top = largest_of_rows<T, W>(extreme), one = splat<T, W>(T(1)), rounding = splat<T, W>(kRounding<T>);
+        for (int i = 0; i < count; ++i) lower_and_guess(rows[i], top[i], v + i * cut_.size(), sum[i], many[i]);
+        V theta = larger<T, W>((sums_of<T, W>(sum) - one) / sums_of<T, W>(many), V{} - one);
         for (std::int64_t round = 0; round < cut_.k + 2; ++round) {
             for (int i = 0; i < count; ++i) {
                 V total{}, size{};
@@ -253,20 +217,35 @@ class Sweeper {
         return theta;
     }
 
-    // The next iterate and its share of the restart test; returns how far it is from z.
-    V finish(std::int64_t n, T theta, const V* y, const V* v, V& uphill) const {
+    // Subtracts the largest entry from v. (sum - 1) / many, over the support of z, is where the search for the
+    // threshold may begin, and the threshold itself if z has the support of the next iterate.
+    void lower_and_guess(std::int64_t n, T top, V* v, V& sum, V& many) const {
+        const T* z = s_.Z + n * cut_.k;
+        V total{}, size{};
+        for (std::int64_t r = 0; r < cut_.size(); ++r) {
+            v[r] = v[r] - top;
+            const V zr = cut_.counted(r, cut_.load_row(z, r));
+            total += where_positive<T, W>(zr, v[r]);
+            size += where_positive<T, W>(zr, splat<T, W>(T(1)));
+        }
+        sum = total;
+        many = size;
+    }
+
+    // The next iterate and its share of the restart test; returns whether it is another than z.
+    bool finish(std::int64_t n, T top, T theta, const V* y, const V* v, V& uphill) const {
         const T *z = s_.Z + n * cut_.k, scale = 1 / s_.step[n];
         T* z_old = s_.Z_old + n * cut_.k;
         V moved{}, turn{};
         for (std::int64_t r = 0; r < cut_.size(); ++r) {
-            const V above = v[r] - theta, next = where_positive<T, W>(above, above);
+            const V above = (C::kEntries > 0 ? v[r] - top : v[r]) - theta, next = where_positive<T, W>(above, above);
             const V change = next - cut_.load_row(z, r);
             turn += cut_.counted(r, (y[r] - next) * change);
             moved = larger<T, W>(moved, larger<T, W>(change, V{} - change));
             cut_.store_row(z_old, r, next);
         }
-        uphill = scale * turn;
-        return moved;
+        uphill += scale * turn;
+        return any_above_zero<T, W>(moved);
     }
 
     C cut_;
@@ -285,15 +264,10 @@ void sweep(const Problem<T>& p, const Sweep<T>& s, double* stats, int threads) {
 #pragma omp parallel num_threads(threads)
         {
             std::vector<typename C::V> scratch(sweeper.room(cut));
-            std::int32_t list[kBlockRows + 1];
 #pragma omp for schedule(dynamic, 4)
             for (std::int64_t block = 0; block < blocks; ++block) {
                 const std::int64_t first = block * kBlockRows, end = first + kBlockRows;
-                const int count = sweeper.choose(first, p.n < end ? p.n : end, list);
-                double* sums = stats + block * kStatistics;
-                for (int j = 0; j < kStatistics; ++j) sums[j] = 0;
-                for (int i = 0; i < count; i += C::W)
-                    sweeper.rows(list + i, count - i < C::W ? count - i : C::W, scratch.data(), sums);
+                sweeper.block(first, p.n < end ? p.n : end, scratch.data(), stats + block * kStatistics);
             }
         }
     });

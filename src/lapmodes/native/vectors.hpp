@@ -66,18 +66,18 @@ inline T fold(Vec<T, W> a, F f) {
     else
         return fold<T, W, S / 2>(f(a, swapped<S>(a, std::make_integer_sequence<int, W>{})), f);
 }
-// Lane i from a, or from b where i has the bit S; `other` takes lane i ^ S instead.
+// Lane i from a, or from b where i has the bit S; lane i ^ S instead where `turns_a` or `turns_b` says so.
 #if defined(__clang__) || __GNUC__ >= 12
-template <int S, bool other, class V, int... I>
+template <int S, bool turns_a, bool turns_b, class V, int... I>
 inline V mixed(V a, V b, std::integer_sequence<int, I...>) {
     constexpr int W = sizeof...(I);
-    return __builtin_shufflevector(a, b, ((other ? I ^ S : I) + (I & S ? W : 0))...);
+    return __builtin_shufflevector(a, b, (I & S ? W + (turns_b ? I ^ S : I) : turns_a ? I ^ S : I)...);
 }
 #else
-template <int S, bool other, class V, int... I>
+template <int S, bool turns_a, bool turns_b, class V, int... I>
 inline V mixed(V a, V b, std::integer_sequence<int, I...>) {
     constexpr int W = sizeof...(I);
-    return __builtin_shuffle(a, b, decltype(a < a){((other ? I ^ S : I) + (I & S ? W : 0))...});
+    return __builtin_shuffle(a, b, decltype(a < a){(I & S ? W + (turns_b ? I ^ S : I) : turns_a ? I ^ S : I)...});
 }
 #endif
 // Folds W vectors at once: lane i of the answer is fold(rows[i]), to the bit.
@@ -88,7 +88,21 @@ inline Vec<T, W> fold_rows(const Vec<T, W>* rows, F f) {
     } else {
         constexpr auto lanes = std::make_integer_sequence<int, W>{};
         const Vec<T, W> a = fold_rows<T, W, 2 * S>(rows, f), b = fold_rows<T, W, 2 * S>(rows + S, f);
-        return f(mixed<S, false>(a, b, lanes), mixed<S, true>(a, b, lanes));
+        return f(mixed<S, false, false>(a, b, lanes), mixed<S, true, true>(a, b, lanes));
+    }
+}
+// Lane i of vector j becomes lane j of vector i.
+template <class T, int W, int S = 1>
+inline void transpose(Vec<T, W>* rows) {
+    if constexpr (S < W) {
+        constexpr auto lanes = std::make_integer_sequence<int, W>{};
+        for (int i = 0; i < W; ++i) {
+            if (i & S) continue;
+            const Vec<T, W> a = rows[i], b = rows[i + S];
+            rows[i] = mixed<S, false, true>(a, b, lanes);
+            rows[i + S] = mixed<S, true, false>(a, b, lanes);
+        }
+        transpose<T, W, 2 * S>(rows);
     }
 }
 #else
@@ -139,6 +153,11 @@ template <class T, int W, class F>
 inline Vec<T, W> fold_rows(const Vec<T, W>* rows, F f) {
     return Vec<T, W>::map([&](int i) { return fold<T, W>(rows[i], f); });
 }
+template <class T, int W>
+inline void transpose(Vec<T, W>* rows) {
+    for (int i = 0; i < W; ++i)
+        for (int j = 0; j < i; ++j) std::swap(rows[i].lane[j], rows[j].lane[i]);
+}
 
 #endif
 
@@ -172,7 +191,17 @@ template <class T, int W>
 inline Vec<T, W> smallest_of_rows(const Vec<T, W>* rows) {
     return fold_rows<T, W>(rows, [](auto x, auto y) { return smaller<T, W>(x, y); });
 }
-
+// Whether any lane is above zero.
+template <class T, int W>
+inline bool any_above_zero(Vec<T, W> a) {
+#if defined(__AVX2__)
+    if constexpr (sizeof a == 32) {
+        const auto mask = a > 0;
+        return !_mm256_testz_si256((__m256i)mask, (__m256i)mask);
+    }
+#endif
+    return largest_of<T, W>(a) > 0;
+}
 // Whether any lane has no sign.
 template <class T, int W>
 inline bool any_positive(Vec<T, W> a) {
@@ -191,99 +220,5 @@ LAPMODES_INLINE void prefetch(const void* at) { __builtin_prefetch(at); }
 #define LAPMODES_INLINE inline
 inline void prefetch(const void*) {}
 #endif
-
-// The first K of W lanes from `row`, the others zero.
-template <int K, class T, class V>
-inline V load_first(const T* row, V out) {
-    for (int l = 0; l < K; ++l) out[l] = row[l];
-    return out;
-}
-#if defined(__AVX2__)
-template <int K>
-inline Vec<float, 8> load_first(const float* row, Vec<float, 8>) {
-    const __m256i mask = _mm256_cmpgt_epi32(_mm256_set1_epi32(K), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-    return _mm256_maskload_ps(row, mask);
-}
-template <int K>
-inline Vec<double, 4> load_first(const double* row, Vec<double, 4>) {
-    const __m256i mask = _mm256_cmpgt_epi64(_mm256_set1_epi64x(K), _mm256_setr_epi64x(0, 1, 2, 3));
-    return _mm256_maskload_pd(row, mask);
-}
-#endif
-// The first K lanes of a, the others of b.
-template <class T, int W, int K>
-inline Vec<T, W> mixed_first(Vec<T, W> a, Vec<T, W> b) {
-    Vec<T, W> first;
-    for (int l = 0; l < W; ++l) first[l] = l < K ? T(1) : T(0);
-    return first > 0 ? a : b;
-}
-
-// How a row of K entries is cut into vectors: at 0, W, 2 W, ... and the last one at K - W, overlapping the one
-// before. Elementwise work may do the shared entries twice; sums count them once, through `once`.
-template <class T, int Width, int Vectors>
-struct Cut {
-    static constexpr int W = Width;
-    static constexpr int kFixed = Vectors;  // 0: any number of vectors
-    using V = Vec<T, W>;
-
-    explicit Cut(std::int64_t k) : k(k), count(Vectors > 0 ? Vectors : (k + W - 1) / W) {
-        T keep[W];
-        for (int l = 0; l < W; ++l) keep[l] = k - W + l >= (count - 1) * W ? T(1) : T(0);
-        once = load<T, W>(keep);
-    }
-    std::int64_t size() const { return Vectors > 0 ? Vectors : count; }
-    V load_row(const T* row, std::int64_t r) const { return load<T, W>(row + at(r)); }
-    void store_row(T* row, std::int64_t r, V a) const { store<T, W>(row + at(r), a); }
-    V filled(V a, T) const { return a; }
-    std::int64_t at(std::int64_t r) const { return r + 1 < size() ? r * W : k - W; }
-    V counted(std::int64_t r, V a) const { return r + 1 < size() ? a : where_positive<T, W>(once, a); }
-
-    std::int64_t k, count;
-    V once;
-};
-
-// A row that is shorter than a vector: one vector with K entries and zeros, or what `filled` puts there.
-template <class T, int Width, int K>
-struct Short {
-    static constexpr int W = Width;
-    static constexpr int kFixed = 1;
-    static constexpr std::int64_t k = K;
-    using V = Vec<T, W>;
-
-    static constexpr std::int64_t size() { return 1; }
-    V load_row(const T* row, std::int64_t) const { return load_first<K>(row, V{}); }
-    void store_row(T* row, std::int64_t, V a) const { std::memcpy(row, &a, K * sizeof(T)); }
-    V filled(V a, T other) const { return mixed_first<T, W, K>(a, splat<T, W>(other)); }
-    V counted(std::int64_t, V a) const { return a; }
-};
-
-// Calls body(cut) for rows of at least one vector, with a fixed number of vectors for short ones.
-template <class T, class Body>
-void with_wide_cut(std::int64_t k, Body body) {
-    constexpr int W = kVectorBytes / sizeof(T);
-    switch ((k + W - 1) / W) {
-        case 1: return body(Cut<T, W, 1>(k));
-        case 2: return body(Cut<T, W, 2>(k));
-        case 3: return body(Cut<T, W, 3>(k));
-        case 4: return body(Cut<T, W, 4>(k));
-        case 5: return body(Cut<T, W, 5>(k));
-        default: return body(Cut<T, W, 0>(k));
-    }
-}
-
-// Calls body(cut) for rows of any length. Those shorter than a vector fill part of one; the widest vectors would be
-// mostly empty there, so that half of one is used.
-template <class T, int K = (kVectorBytes < 32 ? kVectorBytes : 32) / sizeof(T) - 1, class Body>
-void with_cut(std::int64_t k, Body body) {
-    constexpr int W = kVectorBytes / sizeof(T), half = (kVectorBytes < 32 ? kVectorBytes : 32) / sizeof(T);
-    if constexpr (K > 0) {
-        if (k == K) return body(Short<T, half, K>{});
-        return with_cut<T, K - 1>(k, body);
-    } else {
-        if constexpr (half < W)
-            if (k < W) return body(Cut<T, half, 2>(k));
-        with_wide_cut<T>(k, body);
-    }
-}
 
 }  // namespace lapmodes::LAPMODES_ISA

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from .. import _native
@@ -24,6 +26,9 @@ BOLD = 1.3
 BETWEEN_PROOFS = 4
 """Sweeps between certificates; each restart has one."""
 
+NEVER = 1000
+"""Sweeps ago: so long that nothing is kept from there."""
+
 
 def solve_assignments(
     graph: Graph, B: Array, lam: float, Z0: Array, *, tol: float = 1e-4, max_iter: int = 5000, threads: int = 1
@@ -35,48 +40,59 @@ def solve_assignments(
     if lam == 0 or graph.weights.nnz == 0:
         Z = one_hot(B.argmax(axis=1), B.shape[1], B.dtype)
         return Assignments(Z, -float((B * Z).sum(dtype=np.float64)), 0.0, 1, True)
-    target = tol * scale_of(B)
+    scale = scale_of(B, threads)
+    target = tol * scale
     work = np.dtype(np.float64) if rounding(graph, lam, B.dtype) > 0.1 * target else B.dtype
     problem = (graph.astype(work), B.astype(work, copy=False), lam)
-    Z, bound, n_iter = _accelerated(*problem, Z0.astype(work), target, max_iter, threads)
-    proof = certify(*problem, Z, threads)
-    lower = max(proof.energy - proof.gap, bound - rounding(graph, lam, work))
+    noise = rounding(graph, lam, work) + float(np.finfo(work).eps) * scale
+    run = _accelerated(*problem, Z0.astype(work), max(target - 3 * noise, 0.9 * target), max_iter, threads)
+    proof = certify(*problem, run.Z, threads)
+    lower = max(proof.energy - proof.gap, run.lower - noise)
     # The bound holds for any Z: for the one rounded back to the caller's precision, and for the start
     # where momentum ended above it.
-    candidates = (Z.astype(B.dtype, copy=False), Z0)
-    rounded = proof if work == B.dtype else certify(*problem, candidates[0].astype(work), threads)
-    energies = [rounded.energy, certify(*problem, Z0.astype(work, copy=False), threads).energy]
-    best = int(energies[1] < energies[0])
-    gap = max(energies[best] - lower, 0.0)
-    return Assignments(candidates[best], energies[best], gap, n_iter, gap <= target)
+    Z = run.Z.astype(B.dtype, copy=False)
+    energy = proof.energy if work == B.dtype else certify(*problem, Z.astype(work), threads).energy
+    if energy > run.start - 2 * noise:
+        start = certify(*problem, Z0.astype(work, copy=False), threads).energy
+        Z, energy = (Z0, start) if start < energy else (Z, energy)
+    gap = max(energy - lower, 0.0)
+    return Assignments(Z, energy, gap, run.n_iter, gap <= target)
 
 
-def _accelerated(
-    graph: Graph, B: Array, lam: float, Z: Array, target: float, max_iter: int, threads: int
-) -> tuple[Array, float, int]:
+@dataclass(frozen=True)
+class Run:
+    """Where the sweeps ended."""
+
+    Z: Array
+    lower: float
+    """The best lower bound on min E that any iterate proved."""
+    start: float
+    """The energy at the start, up to rounding."""
+    n_iter: int
+
+
+def _accelerated(graph: Graph, B: Array, lam: float, Z: Array, target: float, max_iter: int, threads: int) -> Run:
     """Algorithm 1 with a step for each row, L <= (2 + balance) diag(L), and momentum restarted when it points uphill.
 
     Where that is slow, Newton steps on faces come in between.
-
-    Returns Z, the best lower bound on min E that any iterate proved, and the number of sweeps.
     """
     sweeps = Sweeps(graph, B, lam, Z, BOLD * row_steps(graph, lam, B), threads)
-    momentum, lower = Momentum(), -np.inf
+    momentum, lower, start = Momentum(), -np.inf, np.inf
     pace = Pace(Faces(graph, B, lam), target)
     for n_iter in range(1, max_iter + 1):
         proves = momentum.fresh or n_iter % BETWEEN_PROOFS == 0
         at = sweeps.sweep(momentum.value, certifies=proves)
         if at is not None:
-            lower = max(lower, at.energy - at.gap)
-            if at.energy - lower <= 0.9 * target:
-                return sweeps.before, lower, n_iter
+            lower, start = max(lower, at.energy - at.gap), at.energy if n_iter == 1 else start
+            if at.energy - lower <= target:
+                return Run(sweeps.before, lower, start, n_iter)
             if momentum.bold and not momentum.keeps_bold(at.energy):
                 sweeps.shorten(BOLD)
         momentum.follow(sweeps.uphill)
         if at is not None and pace.too_slow(n_iter, at.energy - lower):
             sweeps.restart(pace.faces.step(sweeps.Z, threads))
             momentum.restart()
-    return sweeps.Z, lower, max_iter
+    return Run(sweeps.Z, lower, start, max_iter)
 
 
 class Sweeps:
@@ -85,21 +101,27 @@ class Sweeps:
     def __init__(self, graph: Graph, B: Array, lam: float, Z: Array, step: Array, threads: int) -> None:
         self.graph, self.B, self.lam = graph, B, lam
         self._least = least_unevenness(graph, Z.shape[1])
-        self.Z, self.before = Z, Z.copy()
+        self.Z, self.before = Z, np.zeros_like(Z)  # which the first sweep, without momentum, does not look at
         """The iterate, and the one before it."""
         self.step = step.astype(Z.dtype)
         self.threads = threads
         self.number = 0
         self._WZ = np.zeros_like(Z)
-        self.changed = np.zeros(Z.shape[0], dtype=np.uint8)
+        self.touched = np.zeros(Z.shape[0], dtype=np.uint8)
+        """In which sweep (modulo 256) a row last learned that it or a neighbour changed."""
+        self._told = np.full(Z.shape[0], -NEVER, dtype=np.int32)
+        self._proven = -NEVER
         self._stats = statistics(Z.shape[0])
+        self._shares = np.zeros((len(self._stats), 3, _native.BLOCK_ROWS), dtype=Z.dtype)
 
     def sweep(self, momentum: float, *, certifies: bool = True) -> Certificate | None:
         """Take a step from the iterate, which is `before` afterwards; returns its energy and certificate if wanted."""
         problem = (*self.graph.arrays, self.B, self.lam, even_masses(self.graph, self.Z, self.threads))
-        room = (self.changed, self.number, certifies, self._stats)
+        since = self.number - self._proven if certifies else 0
+        room = (self.touched, self._told, self.number, since, self._shares, self._stats)
         _native.sweep(*problem, self.Z, self.before, self._WZ, self.step, momentum, *room, self.threads)
         self.Z, self.before = self.before, self.Z
+        self._proven = self.number if certifies else self._proven
         self.number += 1
         return certificate_from(self._stats, self.lam, self._least) if certifies else None
 
@@ -120,7 +142,7 @@ class Sweeps:
 
     def wake(self) -> None:
         """No row is known to stay as it is."""
-        self.changed[:] = self.number % 256
+        self.touched[:] = self.number % 256
 
 
 class Momentum:
@@ -165,7 +187,7 @@ class Momentum:
 
 def row_steps(graph: Graph, lam: float, B: Array) -> Array:
     """The steps of each row, in the precision of B."""
-    return bounded_steps(graph, lam, float(np.abs(B).max())).astype(B.dtype)
+    return bounded_steps(graph, lam, float(max(B.max(), -B.min()))).astype(B.dtype)
 
 
 def bounded_steps(graph: Graph, lam: float, largest: float) -> Array:
@@ -173,7 +195,7 @@ def bounded_steps(graph: Graph, lam: float, largest: float) -> Array:
     linked = graph.diagonal > 0
     steps = 1 / ((4 + 2 * balance_of(graph)) * lam * graph.diagonal[linked].astype(np.float64))
     to_a_corner = 1e4 / max(largest, float(np.finfo(np.float32).tiny))
-    longest = max(to_a_corner, float(np.median(steps)))
+    longest = to_a_corner if steps.max(initial=0) <= to_a_corner else max(to_a_corner, float(np.median(steps)))
     step = np.full(graph.diagonal.size, longest)
     step[linked] = np.minimum(steps, longest)
     return step

@@ -72,7 +72,8 @@ def balance_of(graph: Graph) -> float:
     return graph.evenness * float(graph.diagonal.sum(dtype=np.float64))
 
 
-def scale_of(B: Array) -> float:
+def scale_of(B: Array, threads: int = 1) -> float:
     """What a relative gap is relative to: sum_n max_k b_nk (above the row's minimum where that is negative)."""
-    low = np.minimum(B.min(axis=1), 0)
-    return float((B.max(axis=1) - low).sum(dtype=np.float64))
+    sums = np.empty(-(-B.shape[0] // _native.BLOCK_ROWS))
+    _native.spreads(np.ascontiguousarray(B), sums, threads)
+    return float(sums.sum())
