@@ -96,12 +96,12 @@ class Sweeper {
         for (int i = 0; i < count; ++i) {
             const std::int64_t at = i * cut_.size();
             top[i] = extrapolate(rows[i], wz + at, y + at, v + at);
-            hand_on(rows[i], wz + at);
+            if (C::kEntries > 0) hand_on(rows[i], 0, wz[at]);
         }
         if constexpr (C::kEntries > 0)
             theta = sorted_thresholds<T, W, C::kEntries>(v, top[0]);
         else
-            theta = thresholds(rows, count, top, v);
+            theta = thresholds(rows, count, top, wz, v);
         for (int i = 0; i < count; ++i) {
             const std::int64_t at = i * cut_.size();
             if (finish(rows[i], C::kEntries > 0 ? top[0][i] : T(0), theta[i], y + at, v + at, uphill))
@@ -188,16 +188,15 @@ class Sweeper {
         return top;
     }
 
-    void hand_on(std::int64_t n, const V* wz) const {
-        for (std::int64_t r = 0; r < cut_.size(); ++r) cut_.store_row(s_.WZ_old + n * cut_.k, r, wz[r]);
-    }
+    void hand_on(std::int64_t n, std::int64_t r, V wz) const { cut_.store_row(s_.WZ_old + n * cut_.k, r, wz); }
 
-    // `threshold` for several rows at once, from the support of z; subtracts the largest entry from each v.
-    V thresholds(const std::int32_t* rows, int count, const V* extreme, V* v) const {
+    // `threshold` for several rows at once, from the support of z; subtracts the largest entry from each v, hands wz on.
+    V thresholds(const std::int32_t* rows, int count, const V* extreme, const V* wz, V* v) const {
         V sum[W], many[W];
         for (int i = count; i < W; ++i) sum[i] = many[i] = V{};
         const V top = largest_of_rows<T, W>(extreme), one = splat<T, W>(T(1)), rounding = splat<T, W>(kRounding<T>);
-        for (int i = 0; i < count; ++i) lower_and_guess(rows[i], top[i], v + i * cut_.size(), sum[i], many[i]);
+        for (int i = 0; i < count; ++i)
+            lower_and_guess(rows[i], top[i], wz + i * cut_.size(), v + i * cut_.size(), sum[i], many[i]);
         V theta = larger<T, W>((sums_of<T, W>(sum) - one) / sums_of<T, W>(many), V{} - one);
         for (std::int64_t round = 0; round < cut_.k + 2; ++round) {
             for (int i = 0; i < count; ++i) {
@@ -219,10 +218,11 @@ class Sweeper {
 
     // Subtracts the largest entry from v. (sum - 1) / many, over the support of z, is where the search for the
     // threshold may begin, and the threshold itself if z has the support of the next iterate.
-    void lower_and_guess(std::int64_t n, T top, V* v, V& sum, V& many) const {
+    void lower_and_guess(std::int64_t n, T top, const V* wz, V* v, V& sum, V& many) const {
         const T* z = s_.Z + n * cut_.k;
         V total{}, size{};
         for (std::int64_t r = 0; r < cut_.size(); ++r) {
+            hand_on(n, r, wz[r]);
             v[r] = v[r] - top;
             const V zr = cut_.counted(r, cut_.load_row(z, r));
             total += where_positive<T, W>(zr, v[r]);
