@@ -4,10 +4,11 @@
     LAPMODES_DATA=... python benchmarks/cstep.py  # and MNIST-70k (10 clusters), TDT2 (sparse rows, 30 clusters)
 
 The bound is the larger of two times: that of the least number of floating-point operations at the speed of a large
-single-precision GEMM on as many threads, and that of reading X and Z (writing B) once at the STREAM triad's speed, all
-measured in the same run. Operations: two for each entry of X and mode for the kernel, four for each entry of X and
-cluster that the row belongs to for mean-shift. "Hard" assignments put a row into one cluster, "soft" into all: the
-alternation is nearly always near the first. Sparse rows gather, which neither bound counts.
+single-precision GEMM on as many threads, and that of the bytes that must be read or written once at the STREAM triad's
+speed, both measured in the same run. Bytes: X, and B or the lists of members (for which Z is read). Operations: two
+for each entry of X and mode for the kernel, four for each entry of X and cluster that the row belongs to for
+mean-shift. "Hard" assignments put a row into one cluster, as the alternation nearly always does, "soft" into all.
+Sparse rows gather, which neither bound counts.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from sweep import shortest, triad_bandwidth
 
 from lapmodes import _native
 from lapmodes.datasets import fetch_mnist, load_tdt2
+from lapmodes.solve.members import Members
 from lapmodes.solve.modes import _targets, shift_modes
 from lapmodes.solve.points import Points, as_points, inverse_width, kernel_values, one_hot
 
@@ -70,8 +72,10 @@ def measure(name: str, X: Any, y: np.ndarray, speed: float, bandwidth: float, th
     Z = {"hard": one_hot(y, K, points.dtype), "soft": B / B.sum(axis=1, keepdims=True)}
     works = {"kernel values": (lambda: kernel_values(points, C, sigma), 2 * entries * K, size + B.nbytes)}
     for kind, each in Z.items():
-        shift = (lambda each=each: _targets(points, each, C, h, active)), 4 * entries * (1 if kind == "hard" else K)
-        works[f"mean-shift, {kind}"] = (*shift, size + each.nbytes)
+        members, of_row = Members.of(each, threads), 1 if kind == "hard" else K
+        shift = lambda members=members: _targets(points, members, C, h, active)  # noqa: E731
+        works[f"mean-shift, {kind}"] = (shift, 4 * entries * of_row, size + members.rows.nbytes + members.values.nbytes)
+    works["lists of members"] = (lambda: Members.of(Z["hard"], threads), 0, B.nbytes)
     rows = []
     for title, (work, operations, moved) in works.items():
         seconds, bound = shortest(work, REPEATS), max(operations / speed, moved / bandwidth)

@@ -30,6 +30,8 @@ from lapmodes.datasets import fetch_mnist
 from lapmodes.graph.neighbors import NeighborIndex
 
 RECALL, SAMPLE = 0.98, 1000
+EVERY_PAIR = 1e12
+"""Pairs of rows times dimensions up to which exact search is worth showing: some ten seconds on two cores."""
 Lists = Callable[[], np.ndarray]
 
 
@@ -67,17 +69,16 @@ def faiss_ways(X: np.ndarray, k: int, truth: Truth, threads: int) -> Iterator[tu
 
     faiss.omp_set_num_threads(threads)
     n, d = X.shape
-    if float(n) * n * d < 5e12:
+    if float(n) * n * d < EVERY_PAIR:
         yield "faiss Flat", lambda: faiss.knn(X, X, k + 1)[1]
     cells = 2 ** round(np.log2(np.sqrt(n)))
-    recipes = {
-        f"IVF{cells}": (f"IVF{cells},Flat", "nprobe"),
-        f"IVF{4 * cells}": (f"IVF{4 * cells},Flat", "nprobe"),
-        "HNSW16": ("HNSW16,Flat", "efSearch"),
-    }
+    recipes = {"HNSW16": ("HNSW16,Flat", "efSearch")}
     if d > 128:
         recipes[f"PCA64, IVF{cells}, refined"] = (f"PCA64,IVF{cells},Flat,RFlat", "nprobe")
         recipes[f"IVF{cells}, PQ, refined"] = (f"IVF{cells},PQ{d // 8}x4fs,RFlat", "nprobe")
+    else:
+        recipes[f"IVF{cells}"] = (f"IVF{cells},Flat", "nprobe")
+        recipes[f"IVF{4 * cells}"] = (f"IVF{4 * cells},Flat", "nprobe")
     for name, (recipe, knob) in recipes.items():
 
         def make(recipe: str = recipe) -> faiss.Index:
@@ -87,6 +88,7 @@ def faiss_ways(X: np.ndarray, k: int, truth: Truth, threads: int) -> Iterator[tu
             return index
 
         setting = least_effort(make(), knob, k, truth)
+        print(f"faiss {name}: {setting}", flush=True)
 
         def run(make=make, setting=setting) -> np.ndarray:
             index = make()
@@ -127,7 +129,7 @@ def ways(X: np.ndarray, k: int, truth: Truth, threads: int, skip: str) -> Iterat
     if X.shape[1] <= 12:
         tree = NearestNeighbors(n_neighbors=k, algorithm="kd_tree", n_jobs=threads)
         yield "scikit-learn k-d tree", lambda: tree.fit(X).kneighbors(return_distance=False)
-    elif len(X) <= 100_000:
+    elif float(len(X)) * X.size < EVERY_PAIR:
         brute = NearestNeighbors(n_neighbors=k, algorithm="brute", n_jobs=threads)
         yield "scikit-learn brute", lambda: brute.fit(X).kneighbors(return_distance=False)
     if find_spec("faiss") and "faiss" not in skip:

@@ -38,7 +38,8 @@ inline T exp_nonpositive(T x) {
     const T r = (safe - n * E::ln2_high) - n * E::ln2_low;
     T p = 1;
     for (int i = E::degree; i > 0; --i) p = 1 + p * r * (T(1) / T(i));
-    const Int power = (static_cast<Int>(n) + E::bias) << E::mantissa;
+    // The last bits of `shifted` are n: a conversion of doubles to integers has no vector form before AVX-512.
+    const Int power = (std::bit_cast<Int>(shifted) - std::bit_cast<Int>(E::shift) + E::bias) << E::mantissa;
     return x > E::smallest ? p * std::bit_cast<T>(power) : T(0);
 }
 

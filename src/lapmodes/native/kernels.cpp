@@ -18,13 +18,14 @@ static inline int thread_index() {
 #include "certify.hpp"
 #include "compare.hpp"
 #include "modes.hpp"
+#include "shift.hpp"
 #include "sweep.hpp"
 
 namespace lapmodes::LAPMODES_ISA {
 
 template <class T>
 const Kernels<T>& kernels() {
-    static constexpr Kernels<T> table{project_rows<T>, sweep<T>, certify<T>, kernel_values<T>, shift_sums<T>,
+    static constexpr Kernels<T> table{project_rows<T>, sweep<T>, certify<T>, kernel_values<T>, shift_pieces<T>,
                                       compare_groups<T>, refine_neighbors<T>};
     return table;
 }

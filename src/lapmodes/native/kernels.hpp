@@ -23,11 +23,11 @@ struct Kernels {
     void (*kernel_values)(const Points<T>& X, const T* modes_t, std::int64_t k, std::int64_t padded,
                           const T* mode_sqnorm, InverseWidth<T> h, bool squared, T* B, int threads);
 
-    // Sums of one mean-shift step over each chunk of rows, scaled by exp(-peak):
-    // peak, mass, value (chunks, k) OUT; sums (chunks, k, d) OUT. active (k) IN.
-    void (*shift_sums)(const Points<T>& X, const T* Z, const T* modes, std::int64_t k, const T* mode_sqnorm,
-                       InverseWidth<T> h, const bool* active, std::int64_t chunks, double* peak, double* mass, double* value,
-                       double* sums, int threads);
+    // Sums of one mean-shift step over pieces (count, 3) IN: cluster, first and last + 1 of its members in the lists.
+    // peak, mass, value (count) OUT and sums (count, d) OUT, scaled by exp(-peak).
+    void (*shift_pieces)(const Points<T>& X, const Csr<T>& members, const std::int64_t* pieces, std::int64_t count,
+                         const T* modes, const T* mode_sqnorm, InverseWidth<T> h, double* peak, double* mass,
+                         double* value, double* sums, int threads);
 
     // Shortlists of nearest neighbours; see compare.hpp and neighbors.hpp.
     void (*compare_groups)(const Groups<T>& queries, const Groups<T>& rows, const std::int32_t* pairs, std::int64_t count,
@@ -35,6 +35,10 @@ struct Kernels {
     void (*refine_neighbors)(const T* X, std::int64_t n, std::int64_t d, const std::int32_t* index,
                              const Shortlists<T>& lists, int threads);
 };
+
+// The best table that the processor has, or the one asked for.
+template <class T>
+const Kernels<T>& kernels_in_use();
 
 namespace baseline {
 template <class T>

@@ -18,17 +18,16 @@
 #include <pthread.h>
 #endif
 
+void bind_cstep(nb::module_& m);   // cstep.cpp
 void bind_starts(nb::module_& m);  // starts.cpp
 void bind_sparse(nb::module_& m);  // sparse.cpp
 
 using lapmodes::Csr;
 using lapmodes::Groups;
-using lapmodes::InverseWidth;
 using lapmodes::kBlockRows;
+using lapmodes::kernels_in_use;
 using lapmodes::kLanes;
-using lapmodes::Kernels;
 using lapmodes::kStatistics;
-using lapmodes::Points;
 using lapmodes::Problem;
 using lapmodes::Shortlists;
 using lapmodes::Sweep;
@@ -58,23 +57,30 @@ void set_isa(const std::string& name) {
     current_isa = name;
 }
 
-template <class T>
-const Kernels<T>& table() {
-#ifdef LAPMODES_AVX512
-    if (current_isa == "avx512") return lapmodes::avx512::kernels<T>();
-#endif
-#ifdef LAPMODES_X86
-    if (current_isa == "avx2") return lapmodes::avx2::kernels<T>();
-#endif
-    return lapmodes::baseline::kernels<T>();
-}
-
 // As many threads as the work keeps busy: waking one costs more than a few tens of microseconds of work,
 // and thousands of short sweeps would spend their time waiting for each other.
 // In a forked child the OpenMP runtime's threads are gone but not its memory of them: stay on one.
 bool forked = false;
 
 }  // namespace
+
+namespace lapmodes {
+
+template <class T>
+const Kernels<T>& kernels_in_use() {
+#ifdef LAPMODES_AVX512
+    if (current_isa == "avx512") return avx512::kernels<T>();
+#endif
+#ifdef LAPMODES_X86
+    if (current_isa == "avx2") return avx2::kernels<T>();
+#endif
+    return baseline::kernels<T>();
+}
+
+template const Kernels<float>& kernels_in_use<float>();
+template const Kernels<double>& kernels_in_use<double>();
+
+}  // namespace lapmodes
 
 int useful_threads(int threads, Index operations) {
     if (forked) return 1;
@@ -117,67 +123,12 @@ Shortlists<T> lists_of(const Out<T>& sqdist, const Out<std::int32_t>& index, std
 }
 
 template <class T>
-Points<T> dense_points(const In<T>& X) {
-    require(X.ndim() == 2, "X must be (n, d)");
-    return {X.data(), {}, nullptr, static_cast<Index>(X.shape(0)), static_cast<Index>(X.shape(1))};
-}
-
-template <class T>
-Points<T> sparse_points(const In<Index>& indptr, const In<std::int32_t>& indices, const In<T>& values,
-                        const In<T>& sqnorm, Index d) {
-    const auto n = static_cast<Index>(sqnorm.size());
-    require(static_cast<Index>(indptr.size()) == n + 1, "indptr must have n + 1 entries");
-    require(indices.size() == values.size(), "indices and values must have the same size");
-    return {nullptr, {indptr.data(), indices.data(), values.data()}, sqnorm.data(), n, d};
-}
-
-template <class T>
-InverseWidth<T> width_of(const In<T>& h, Index n) {
-    require(h.size() == 1 || static_cast<Index>(h.size()) == n, "h must have 1 or n entries");
-    return h.size() == 1 ? InverseWidth<T>{nullptr, h.data()[0]} : InverseWidth<T>{h.data(), T(0)};
-}
-
-template <class T>
-void kernel_values(const Points<T>& X, const In<T>& modes_t, const In<T>& mode_sqnorm, const In<T>& h, bool squared,
-                   const Out<T>& B, int threads) {
-    require(modes_t.ndim() == 2 && B.ndim() == 2, "modes_t must be (d, padded) and B (n, k)");
-    const auto padded = static_cast<Index>(modes_t.shape(1)), k = static_cast<Index>(B.shape(1));
-    require(static_cast<Index>(modes_t.shape(0)) == X.d && static_cast<Index>(B.shape(0)) == X.n,
-            "X, modes_t and B do not fit together");
-    require(padded % kLanes<T> == 0 && padded >= k && static_cast<Index>(mode_sqnorm.size()) == padded,
-            "modes_t must be padded to a multiple of lanes()");
-    const InverseWidth<T> width = width_of(h, X.n);
-    threads = useful_threads(threads, X.n * k * (X.d + 8));
-    nb::gil_scoped_release release;
-    table<T>().kernel_values(X, modes_t.data(), k, padded, mode_sqnorm.data(), width, squared, B.data(), threads);
-}
-
-template <class T>
-void shift_sums(const Points<T>& X, const In<T>& Z, const In<T>& modes, const In<T>& mode_sqnorm, const In<T>& h,
-                const In<bool>& active, const Out<double>& peak, const Out<double>& mass, const Out<double>& value,
-                const Out<double>& sums, int threads) {
-    require(modes.ndim() == 2 && sums.ndim() == 3, "modes must be (k, d) and sums (chunks, k, d)");
-    const auto k = static_cast<Index>(modes.shape(0)), chunks = static_cast<Index>(sums.shape(0));
-    require(static_cast<Index>(modes.shape(1)) == X.d && static_cast<Index>(Z.size()) == X.n * k &&
-                static_cast<Index>(active.size()) == k && static_cast<Index>(mode_sqnorm.size()) >= k,
-            "X, Z, modes and active do not fit together");
-    require(static_cast<Index>(sums.size()) == chunks * k * X.d && static_cast<Index>(peak.size()) == chunks * k &&
-                mass.size() == peak.size() && value.size() == peak.size(),
-            "peak, mass, value and sums do not fit together");
-    const InverseWidth<T> width = width_of(h, X.n);
-    threads = useful_threads(threads, X.n * (k + X.d + 8));
-    nb::gil_scoped_release release;
-    table<T>().shift_sums(X, Z.data(), modes.data(), k, mode_sqnorm.data(), width, active.data(), chunks,
-                          peak.data(), mass.data(), value.data(), sums.data(), threads);
-}
-
-template <class T>
 void bind(nb::module_& m) {
     m.def("project_rows", [](const Out<T>& V, int threads) {
         require(V.ndim() == 2 && V.shape(1) > 0, "V must be (n, k)");
         threads = useful_threads(threads, static_cast<Index>(V.size()) * 8);
         nb::gil_scoped_release release;
-        table<T>().project_rows(V.data(), V.shape(0), V.shape(1), threads);
+        kernels_in_use<T>().project_rows(V.data(), V.shape(0), V.shape(1), threads);
     }, "V"_a.noconvert(), "threads"_a);
 
     m.def("sweep", [](const In<Index>& indptr, const In<std::int32_t>& indices, const In<T>& weights,
@@ -195,7 +146,7 @@ void bind(nb::module_& m) {
                              changed.data(), number, certifies};
         threads = useful_threads(threads, (static_cast<Index>(indices.size()) + 8 * p.n) * p.k);
         nb::gil_scoped_release release;
-        table<T>().sweep(p, sweep, stats.data(), threads);
+        kernels_in_use<T>().sweep(p, sweep, stats.data(), threads);
     }, "indptr"_a.noconvert(), "indices"_a.noconvert(), "weights"_a.noconvert(), "diagonal"_a.noconvert(),
        "B"_a.noconvert(), "lam"_a, "masses"_a.noconvert(), "Z"_a.noconvert(), "Z_old"_a.noconvert(),
        "WZ_old"_a.noconvert(), "step"_a.noconvert(), "momentum"_a, "changed"_a.noconvert(), "number"_a, "certifies"_a,
@@ -210,7 +161,7 @@ void bind(nb::module_& m) {
         threads = useful_threads(threads, (static_cast<Index>(indices.size()) + 8 * p.n) * p.k);
         std::vector<double> scratch(static_cast<std::size_t>(threads) * p.k);
         nb::gil_scoped_release release;
-        table<T>().certify(p, Z.data(), scratch.data(), stats.data(), threads);
+        kernels_in_use<T>().certify(p, Z.data(), scratch.data(), stats.data(), threads);
     }, "indptr"_a.noconvert(), "indices"_a.noconvert(), "weights"_a.noconvert(), "diagonal"_a.noconvert(),
        "B"_a.noconvert(), "lam"_a, "masses"_a.noconvert(), "Z"_a.noconvert(), "stats"_a.noconvert(), "threads"_a);
 
@@ -223,43 +174,6 @@ void bind(nb::module_& m) {
         lapmodes::masses(degrees.data(), Z.data(), n, k, sums.data(), threads);
     }, "degrees"_a.noconvert(), "Z"_a.noconvert(), "sums"_a.noconvert(), "threads"_a);
 
-    // Points come as (X,) or as (indptr, indices, values, sqnorm, d).
-    m.def("kernel_values", [](const In<T>& X, const In<T>& modes_t, const In<T>& mode_sqnorm, const In<T>& h,
-                              bool squared, const Out<T>& B, int threads) {
-        kernel_values<T>(dense_points(X), modes_t, mode_sqnorm, h, squared, B, threads);
-    }, "X"_a.noconvert(), "modes_t"_a.noconvert(), "mode_sqnorm"_a.noconvert(), "h"_a.noconvert(), "squared"_a,
-       "B"_a.noconvert(), "threads"_a);
-
-    m.def("kernel_values", [](const In<Index>& indptr, const In<std::int32_t>& indices, const In<T>& values,
-                              const In<T>& sqnorm, Index d, const In<T>& modes_t, const In<T>& mode_sqnorm,
-                              const In<T>& h, bool squared, const Out<T>& B, int threads) {
-        kernel_values<T>(sparse_points(indptr, indices, values, sqnorm, d), modes_t, mode_sqnorm, h, squared, B,
-                         threads);
-    }, "indptr"_a.noconvert(), "indices"_a.noconvert(), "values"_a.noconvert(), "sqnorm"_a.noconvert(), "d"_a,
-       "modes_t"_a.noconvert(), "mode_sqnorm"_a.noconvert(), "h"_a.noconvert(), "squared"_a, "B"_a.noconvert(),
-       "threads"_a);
-
-    m.def("shift_sums", [](const In<T>& X, const In<T>& Z, const In<T>& modes, const In<T>& mode_sqnorm,
-                           const In<T>& h, const In<bool>& active, const Out<double>& peak,
-                           const Out<double>& mass, const Out<double>& value, const Out<double>& sums,
-                           int threads) {
-        shift_sums<T>(dense_points(X), Z, modes, mode_sqnorm, h, active, peak, mass, value, sums, threads);
-    }, "X"_a.noconvert(), "Z"_a.noconvert(), "modes"_a.noconvert(), "mode_sqnorm"_a.noconvert(), "h"_a.noconvert(),
-       "active"_a.noconvert(), "peak"_a.noconvert(), "mass"_a.noconvert(), "value"_a.noconvert(),
-       "sums"_a.noconvert(), "threads"_a);
-
-    m.def("shift_sums", [](const In<Index>& indptr, const In<std::int32_t>& indices, const In<T>& values,
-                           const In<T>& sqnorm, Index d, const In<T>& Z, const In<T>& modes,
-                           const In<T>& mode_sqnorm, const In<T>& h, const In<bool>& active,
-                           const Out<double>& peak, const Out<double>& mass, const Out<double>& value,
-                           const Out<double>& sums, int threads) {
-        shift_sums<T>(sparse_points(indptr, indices, values, sqnorm, d), Z, modes, mode_sqnorm, h, active, peak,
-                      mass, value, sums, threads);
-    }, "indptr"_a.noconvert(), "indices"_a.noconvert(), "values"_a.noconvert(), "sqnorm"_a.noconvert(), "d"_a,
-       "Z"_a.noconvert(), "modes"_a.noconvert(), "mode_sqnorm"_a.noconvert(), "h"_a.noconvert(),
-       "active"_a.noconvert(), "peak"_a.noconvert(), "mass"_a.noconvert(), "value"_a.noconvert(),
-       "sums"_a.noconvert(), "threads"_a);
-
     m.def("compare_groups", [](const In<T>& Q, const In<std::int32_t>& q_order, const In<Index>& q_starts,
                                const In<T>& X, const In<std::int32_t>& order, const In<Index>& starts,
                                const In<std::int32_t>& pairs, bool same, const Out<T>& sqdist,
@@ -271,7 +185,7 @@ void bind(nb::module_& m) {
         const Index count = pairs.shape(0), mean_rows = rows.count ? X.shape(0) / rows.count : 0;
         threads = useful_threads(threads, count * mean_rows * mean_rows * rows.d);
         nb::gil_scoped_release release;
-        table<T>().compare_groups(queries, rows, pairs.data(), count, same, lists, threads);
+        kernels_in_use<T>().compare_groups(queries, rows, pairs.data(), count, same, lists, threads);
     }, "Q"_a.noconvert(), "q_order"_a.noconvert(), "q_starts"_a.noconvert(), "X"_a.noconvert(), "order"_a.noconvert(),
        "starts"_a.noconvert(), "pairs"_a.noconvert(), "same"_a, "sqdist"_a.noconvert(), "index"_a.noconvert(),
        "threads"_a);
@@ -284,7 +198,7 @@ void bind(nb::module_& m) {
         const auto n = static_cast<Index>(X.shape(0)), d = static_cast<Index>(X.shape(1));
         threads = useful_threads(threads, n * lists.k * d);
         nb::gil_scoped_release release;
-        table<T>().refine_neighbors(X.data(), n, d, index.data(), lists, threads);
+        kernels_in_use<T>().refine_neighbors(X.data(), n, d, index.data(), lists, threads);
     }, "X"_a.noconvert(), "index"_a.noconvert(), "new_sqdist"_a.noconvert(), "new_index"_a.noconvert(),
        "threads"_a);
 }
@@ -298,6 +212,7 @@ NB_MODULE(_native, m) {
 #endif
     bind<float>(m);
     bind<double>(m);
+    bind_cstep(m);
     bind_starts(m);
     bind_sparse(m);
     m.def("entropic_precisions", [](const In<double>& d2, double perplexity, const Out<double>& beta, int threads) {

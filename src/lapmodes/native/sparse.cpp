@@ -3,8 +3,7 @@
 #include <vector>
 
 #define LAPMODES_ISA portable
-#include "bindings.hpp"
-#include "sparse_modes.hpp"
+#include "adapters.hpp"
 #include "sparse_sweep.hpp"
 #include "threads.hpp"
 
@@ -22,26 +21,6 @@ Index size_of(const T& array) {
 
 void check_columns(const Column* columns, Index count, Index k) {
     for (Index i = 0; i < count; ++i) require(columns[i] >= 0 && columns[i] < k, "columns must be from 0 to k - 1");
-}
-
-template <class T>
-InverseWidth<T> width_of(const In<T>& h, Index n) {
-    require(h.size() == 1 || size_of(h) == n, "h must have 1 or n entries");
-    return h.size() == 1 ? InverseWidth<T>{nullptr, h.data()[0]} : InverseWidth<T>{h.data(), T(0)};
-}
-
-template <class T>
-Points<T> dense_points(const In<T>& X) {
-    require(X.ndim() == 2, "X must be (n, d)");
-    return {X.data(), {}, nullptr, static_cast<Index>(X.shape(0)), static_cast<Index>(X.shape(1))};
-}
-
-template <class T>
-Points<T> sparse_points(const In<Index>& indptr, const In<Column>& indices, const In<T>& values, const In<T>& sqnorm,
-                        Index d) {
-    const Index n = size_of(sqnorm);
-    require(size_of(indptr) == n + 1 && indices.size() == values.size(), "indptr must have n + 1 entries");
-    return {nullptr, {indptr.data(), indices.data(), values.data()}, sqnorm.data(), n, d};
 }
 
 // The caller holds the arrays as long as the term.
@@ -87,26 +66,6 @@ void check_rows(const Slots& rows, Index n, Index k) {
         require(rows.count[i] >= 0 && rows.count[i] <= rows.start[i + 1] - rows.start[i], "a row is larger than its room");
         check_columns(rows.column + rows.start[i], rows.count[i], k);
     }
-}
-
-template <class T>
-void shift(const Points<T>& X, const In<Index>& indptr, const In<Column>& indices, const In<T>& values,
-           const In<T>& modes, const In<T>& mode_sqnorm, const In<T>& h, const In<bool>& active,
-           const Out<double>& peak, const Out<double>& mass, const Out<double>& value, const Out<double>& sums,
-           int threads) {
-    require(modes.ndim() == 2 && static_cast<Index>(modes.shape(1)) == X.d, "modes must be (k, d)");
-    const auto k = static_cast<Index>(modes.shape(0));
-    require(size_of(indptr) == k + 1 && indices.size() == values.size() && indptr.data()[k] == size_of(indices),
-            "the members must be a (k, n) matrix");
-    check_columns(indices.data(), size_of(indices), X.n);
-    require(size_of(mode_sqnorm) == k && size_of(active) == k && size_of(peak) == k && size_of(mass) == k &&
-                size_of(value) == k && size_of(sums) == k * X.d,
-            "modes and outputs do not fit together");
-    const InverseWidth<T> width = width_of(h, X.n);
-    threads = useful_threads(threads, size_of(indices) * (X.d + 8));
-    nb::gil_scoped_release release;
-    shift_clusters<T>(X, {indptr.data(), indices.data(), values.data()}, modes.data(), k, mode_sqnorm.data(), width,
-                      active.data(), peak.data(), mass.data(), value.data(), sums.data(), threads);
 }
 
 template <class T>
@@ -168,22 +127,6 @@ void bind(nb::module_& m) {
         const SparseProblem<T> problem{{indptr.data(), indices.data(), weights.data()}, diagonal.data(), &term, n, lam,
                                        slack};
         return sparse_sweep<T>(problem, Z, old, next, step.data(), momentum, stats.data(), threads);
-    });
-
-    m.def("shift_clusters", [](const In<T>& X, const In<Index>& indptr, const In<Column>& indices,
-                               const In<T>& values, const In<T>& modes, const In<T>& mode_sqnorm, const In<T>& h,
-                               const In<bool>& active, const Out<double>& peak, const Out<double>& mass,
-                               const Out<double>& value, const Out<double>& sums, int threads) {
-        shift<T>(dense_points(X), indptr, indices, values, modes, mode_sqnorm, h, active, peak, mass, value, sums,
-                 threads);
-    });
-    m.def("shift_clusters", [](const In<Index>& x_indptr, const In<Column>& x_indices, const In<T>& x_values,
-                               const In<T>& sqnorm, Index d, const In<Index>& indptr, const In<Column>& indices,
-                               const In<T>& values, const In<T>& modes, const In<T>& mode_sqnorm, const In<T>& h,
-                               const In<bool>& active, const Out<double>& peak, const Out<double>& mass,
-                               const Out<double>& value, const Out<double>& sums, int threads) {
-        shift<T>(sparse_points(x_indptr, x_indices, x_values, sqnorm, d), indptr, indices, values, modes, mode_sqnorm,
-                 h, active, peak, mass, value, sums, threads);
     });
 }
 
