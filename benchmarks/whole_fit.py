@@ -95,7 +95,7 @@ FROM_POINTS: dict[str, Method] = {
     "KMeans(n_init=10)": lambda X, K, graph: KMeans(K, n_init=10, random_state=0).fit(X).labels_,
     "Genie": genie,
     "HDBSCAN": lambda X, K, graph: HDBSCAN(min_cluster_size=10, copy=True, n_jobs=-1).fit(X).labels_,
-    "MeanShift": lambda X, K, graph: MeanShift(bin_seeding=True, n_jobs=-1).fit(X).labels_,
+    "MeanShift": lambda X, K, graph: MeanShift(n_jobs=-1).fit(X).labels_,
 }
 NEEDS = {"SpectralClustering amg": "pyamg", "Leiden, resolution searched": "leidenalg", "Genie": "genieclust"}
 
