@@ -16,7 +16,10 @@ bench: $(VENV)/installed-test ## benchmarks in ten minutes, ratios in results/be
 	$(BIN)/python benchmarks/sweep.py --clusters 20 100 --dtypes float32 --orders local
 	$(BIN)/python benchmarks/zstep.py --only spirals --repeats 1
 	$(BIN)/python benchmarks/zstep.py --only pixels --repeats 1 --limit 60
-	$(BIN)/python benchmarks/whole_fit.py --digits
+	$(BIN)/python benchmarks/zstep.py --only million --repeats 1 --limit 60
+	$(BIN)/python benchmarks/cstep.py
+	$(BIN)/python benchmarks/neighbors.py --only blobs --repeats 1
+	$(BIN)/python benchmarks/whole_fit.py --data digits --limit 60
 	$(BIN)/python benchmarks/growth.py --sizes 10000 100000
 	$(BIN)/python benchmarks/mapping.py
 	$(if $(LAPMODES_DATA),$(BIN)/python benchmarks/battery.py --largest 2000)

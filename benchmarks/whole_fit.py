@@ -1,22 +1,32 @@
-"""Whole fits beside other libraries, accuracy beside time: scikit-learn, Leiden and Genie where installed.
+"""Whole fits beside other libraries, accuracy beside time: scikit-learn, and Leiden, Genie and pyamg where installed.
 
-python benchmarks/whole_fit.py                       # scikit-learn's digits
-LAPMODES_DATA=... python benchmarks/whole_fit.py     # and MNIST-70k on one 5-NN graph
-LAPMODES_DATA=... python benchmarks/whole_fit.py --arpack   # with scikit-learn's default eigensolver (minutes)
+    python benchmarks/whole_fit.py --data digits
+    LAPMODES_DATA=... python benchmarks/whole_fit.py     # digits, blobs (10^5 x 16) and MNIST-70k
+    LAPMODES_DATA=... python benchmarks/whole_fit.py --data mnist --limit 900 --only arpack "lapmodes (graph given)"
+
+Each method runs in a process of its own, which is ended after --limit seconds ("> 120"). Those above the line work on
+one and the same binary 5-NN graph, those below start from the points; each is compared with lapmodes doing the same.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
+import subprocess
 import sys
+import tempfile
 import warnings
 from collections.abc import Callable
+from functools import partial
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from measure import report, seconds_of
+from growth import blobs
+from measure import PhaseClock, report, seconds_of
+from scipy.sparse import csr_array, load_npz, save_npz
 from sklearn.cluster import HDBSCAN, KMeans, MeanShift, SpectralClustering
 from sklearn.datasets import load_digits
 
@@ -26,17 +36,34 @@ from lapmodes.baselines._base import affinity_of
 from lapmodes.datasets import fetch_mnist
 from lapmodes.metrics import clustering_accuracy, normalized_mutual_info
 
+Method = Callable[[np.ndarray, int, Any], np.ndarray]
+GIVEN, OWN = "lapmodes (graph given)", "lapmodes"
+TRIALS = 20
+"""Resolutions that Leiden may try until it finds exactly K communities."""
 
-def leiden(graph: Any, K: int) -> np.ndarray:
+
+def digits() -> tuple[np.ndarray, np.ndarray]:
+    X, y = load_digits(return_X_y=True)
+    return (X / np.linalg.norm(X, axis=1, keepdims=True)).astype(np.float32), y
+
+
+DATA: dict[str, Callable[[], tuple[np.ndarray, np.ndarray]]] = {
+    "digits": digits,
+    "blobs": partial(blobs, 100_000),
+    "mnist": partial(fetch_mnist, unit_norm=True),
+}
+
+
+def leiden(X: np.ndarray, K: int, graph: Any) -> np.ndarray:
     """Modularity with its resolution searched for exactly K communities."""
     import igraph
     import leidenalg
 
     coo = graph.tocoo()
     upper = coo.row < coo.col
-    network = igraph.Graph(graph.shape[0], list(zip(coo.row[upper].tolist(), coo.col[upper].tolist(), strict=True)))
+    network = igraph.Graph(graph.shape[0], np.column_stack([coo.row[upper], coo.col[upper]]).tolist())
     low, high = 0.0, 8.0
-    for _ in range(20):
+    for _ in range(TRIALS):
         middle = (low + high) / 2
         found = leidenalg.find_partition(
             network, leidenalg.RBConfigurationVertexPartition, resolution_parameter=middle, seed=0
@@ -47,86 +74,131 @@ def leiden(graph: Any, K: int) -> np.ndarray:
     return np.array(found.membership)
 
 
-def spectral(solver: str, K: int, graph: Any) -> Callable[[], np.ndarray]:
+def spectral(solver: str, X: np.ndarray, K: int, graph: Any) -> np.ndarray:
     model = SpectralClustering(K, affinity="precomputed", eigen_solver=solver, random_state=0)
-    return lambda: model.fit(graph).labels_
+    return model.fit(graph).labels_
 
 
-def on_a_graph(X: np.ndarray, K: int, graph: Any, arpack: bool) -> dict[str, Callable[[], np.ndarray]]:
-    """What works on the same graph."""
-    works: dict[str, Callable[[], np.ndarray]] = {
-        "lapmodes (graph given)": lambda: LaplacianKModes(K, random_state=0).fit(X, graph=graph).labels_,
-        "SpectralClustering lobpcg": spectral("lobpcg", K, graph),
-    }
-    if find_spec("pyamg"):
-        works["SpectralClustering amg"] = spectral("amg", K, graph)
-    if arpack:
-        works["SpectralClustering arpack"] = spectral("arpack", K, graph)
-    if find_spec("leidenalg"):
-        works["Leiden, resolution searched"] = lambda: leiden(graph, K)
-    return works
+def genie(X: np.ndarray, K: int, graph: Any) -> np.ndarray:
+    from genieclust import Genie
+
+    return Genie(n_clusters=K).fit_predict(X)
 
 
-def from_points(X: np.ndarray, K: int) -> dict[str, Callable[[], np.ndarray]]:
-    """What starts from the points."""
-    works: dict[str, Callable[[], np.ndarray]] = {
-        "lapmodes": lambda: LaplacianKModes(K, random_state=0).fit(X).labels_,
-        "KMeans(n_init=10)": lambda: KMeans(K, n_init=10, random_state=0).fit(X).labels_,
-    }
-    if find_spec("genieclust"):
-        from genieclust import Genie
+ON_GRAPH: dict[str, Method] = {
+    GIVEN: lambda X, K, graph: LaplacianKModes(K, random_state=0).fit(X, graph=graph).labels_,
+    **{f"SpectralClustering {solver}": partial(spectral, solver) for solver in ("lobpcg", "amg", "arpack")},
+    "Leiden, resolution searched": leiden,
+}
+FROM_POINTS: dict[str, Method] = {
+    OWN: lambda X, K, graph: LaplacianKModes(K, random_state=0).fit(X).labels_,
+    "KMeans(n_init=10)": lambda X, K, graph: KMeans(K, n_init=10, random_state=0).fit(X).labels_,
+    "Genie": genie,
+    "HDBSCAN": lambda X, K, graph: HDBSCAN(min_cluster_size=10, copy=True, n_jobs=-1).fit(X).labels_,
+    "MeanShift": lambda X, K, graph: MeanShift(n_jobs=-1).fit(X).labels_,
+}
+NEEDS = {"SpectralClustering amg": "pyamg", "Leiden, resolution searched": "leidenalg", "Genie": "genieclust"}
 
-        works["Genie"] = lambda: Genie(n_clusters=K).fit_predict(X)
-    if len(X) <= 5000:
-        works["HDBSCAN"] = lambda: HDBSCAN(min_cluster_size=10, copy=True).fit(X).labels_
-        works["MeanShift"] = lambda: MeanShift(bin_seeding=True).fit(X).labels_
-    return works
 
-
-def compete(name: str, X: np.ndarray, y: np.ndarray, arpack: bool) -> list[list[Any]]:
-    K = len(np.unique(y))
-    graph_seconds, graph = seconds_of(
-        lambda: affinity_of(NormalizedCut(n_neighbors=5), X, None, np.random.RandomState(0))
-    )
-    rows: list[list[Any]] = [[name, "5-NN graph", f"{graph_seconds:.2f}", "", "", "", ""]]
-    timed = []
+def run_one(data: str, method: str, file: Path) -> dict[str, Any]:
+    """In the child: seconds of one method and how good its labels are."""
+    X, y = DATA[data]()
+    K, graph = len(np.unique(y)), csr_array(load_npz(file))
+    work = {**ON_GRAPH, **FROM_POINTS}[method]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for title, work in {**on_a_graph(X, K, graph, arpack), **from_points(X, K)}.items():
-            seconds, labels = seconds_of(work)
-            timed.append((title, seconds, labels))
-            print(f"{name}: {title} {seconds:.1f} s", flush=True)
-    own = {title: seconds for title, seconds, _ in timed}
-    for title, seconds, labels in timed:
-        reference = own[
-            "lapmodes (graph given)" if "graph" in title or "Spec" in title or "Lei" in title else "lapmodes"
-        ]
-        rows.append(
-            [
-                name,
-                title,
-                f"{seconds:.2f}",
-                f"{seconds / reference:.2f}",
-                f"{clustering_accuracy(y, labels):.3f}",
-                f"{normalized_mutual_info(y, labels, average='max'):.3f}",
-                len(set(labels.tolist())),
-            ]
-        )
+        seconds, labels = seconds_of(lambda: work(X, K, graph))
+    return {
+        "seconds": seconds,
+        "accuracy": clustering_accuracy(y, labels),
+        "nmi": normalized_mutual_info(y, labels, average="max"),
+        "clusters": len(set(labels.tolist()) - {-1}),
+    }
+
+
+def run_phases(data: str) -> dict[str, float]:
+    """In the child: seconds of our own phases, from the points."""
+    X, y = DATA[data]()
+    clock = PhaseClock()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        LaplacianKModes(len(np.unique(y)), random_state=0, callback=clock).fit(X)
+    return clock.seconds
+
+
+def child(limit: float, *arguments: str) -> dict[str, Any] | None:
+    """What a run of this file with the arguments found; None if it was ended."""
+    command = [sys.executable, __file__, *arguments]
+    try:
+        process = subprocess.run(command, capture_output=True, text=True, timeout=limit)
+    except subprocess.TimeoutExpired:
+        return None
+    if process.returncode:
+        raise RuntimeError(process.stderr)
+    return json.loads(process.stdout.splitlines()[-1])
+
+
+def compete(data: str, limit: float, only: list[str], skip: list[str]) -> list[list[Any]]:
+    """A row for the graph, each method, and each of our phases."""
+    X, _ = DATA[data]()
+    seconds, graph = seconds_of(lambda: affinity_of(NormalizedCut(n_neighbors=5), X, None, np.random.RandomState(0)))
+    rows: list[list[Any]] = [[data, "5-NN graph", f"{seconds:.2f}", *[""] * 4]]
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "graph.npz"
+        save_npz(file, graph, compressed=False)
+        for reference, methods in ((GIVEN, ON_GRAPH), (OWN, FROM_POINTS)):
+            own = None
+            for method in methods:
+                wanted = not only or any(word in method for word in only)
+                if not wanted or any(word in method for word in skip) or not find_spec(NEEDS.get(method, "sklearn")):
+                    continue
+                found = child(limit, "--one", data, method, str(file))
+                own = found["seconds"] if found and method == reference else own
+                rows.append([data, method, *cells(found, own, limit)])
+                print(*rows[-1][:3], "s", flush=True)
+    if not only:
+        rows += shares(data, child(limit, "--phases", data))
     return rows
+
+
+def cells(found: dict[str, Any] | None, own: float | None, limit: float) -> list[Any]:
+    """Seconds, ratio and scores of one method."""
+    seconds = found["seconds"] if found else limit
+    more = "" if found else "> "
+    ratio = f"{more}{seconds / own:.2f}" if own else ""
+    scores = [f"{found['accuracy']:.3f}", f"{found['nmi']:.3f}", found["clusters"]] if found else [""] * 3
+    return [f"{more}{seconds:.2f}", ratio, *scores]
+
+
+def shares(data: str, phases: dict[str, float] | None) -> list[list[Any]]:
+    """Our own phases, each with its share of the whole in place of the ratio."""
+    total = sum((phases or {}).values())
+    return [
+        [data, f"lapmodes: {name}", f"{seconds:.2f}", f"{100 * seconds / total:.0f} %", *[""] * 3]
+        for name, seconds in (phases or {}).items()
+    ]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--arpack", action="store_true")
-    parser.add_argument("--digits", action="store_true", help="only scikit-learn's digits")
+    parser.add_argument("--data", nargs="+", choices=DATA, default=["digits", "blobs", "mnist"])
+    parser.add_argument("--limit", type=float, default=120, help="seconds after which a method is ended")
+    parser.add_argument("--only", nargs="+", default=[], help="methods whose name holds one of these")
+    parser.add_argument("--skip", nargs="+", default=[], help="not methods whose name holds one of these")
+    parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
+    parser.add_argument("--phases", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    X, y = load_digits(return_X_y=True)
-    X = (X / np.linalg.norm(X, axis=1, keepdims=True)).astype(np.float32)
-    rows = compete("digits", X, y, True)
-    if "LAPMODES_DATA" in os.environ and not arguments.digits:
-        rows += compete("MNIST-70k", *fetch_mnist(unit_norm=True), arguments.arpack)
-    header = ["data", "method", "seconds", "time / lapmodes", "ACC", "NMI (max)", "clusters"]
-    report("whole_fit", header, rows)
+    if arguments.one:
+        print(json.dumps(run_one(*arguments.one[:2], Path(arguments.one[2]))))
+        return 0
+    if arguments.phases:
+        print(json.dumps(run_phases(arguments.phases)))
+        return 0
+    rows = []
+    for data in arguments.data:
+        if data != "mnist" or "LAPMODES_DATA" in os.environ:
+            rows += compete(data, arguments.limit, arguments.only, arguments.skip)
+    report("whole_fit", ["data", "method", "seconds", "time / lapmodes", "ACC", "NMI (max)", "clusters"], rows)
     return 0
 
 

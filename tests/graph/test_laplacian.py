@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
 from reference import random_affinity
-from scipy.sparse.csgraph import laplacian
+from scipy.sparse.csgraph import connected_components, laplacian
 
-from lapmodes.graph.laplacian import build_graph, empty_graph
+from lapmodes.graph.laplacian import build_graph, components, empty_graph
 
 
 def test_laplacians_agree_with_scipy():
@@ -33,6 +35,14 @@ def test_components_and_isolated_points_are_known():
     assert normalized.diagonal[-1] == 0
     assert np.isfinite(normalized.weights.data).all()
     assert empty_graph(4, np.float32).n_components == 4
+
+
+@given(n=st.integers(1, 40), density=st.floats(0, 0.2), seed=st.integers(0, 99))
+def test_components_are_those_of_scipy_whatever_the_index_type(n, density, seed):
+    W = sp.csr_array(sp.random(n, n, density, format="csr", random_state=seed))
+    wide = sp.csr_array((W.data, W.indices.astype(np.int64), W.indptr.astype(np.int64)), shape=W.shape)
+    for each in (W, wide):
+        np.testing.assert_array_equal(components(each), connected_components(W, directed=False)[1])
 
 
 def test_sample_weight_scales_edges_and_zero_removes_them():

@@ -5,8 +5,9 @@ import pytest
 import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 
+from lapmodes._progress import no_step
 from lapmodes.graph import cells, neighbors
-from lapmodes.graph.neighbors import NeighborIndex
+from lapmodes.graph.neighbors import NeighborIndex, TreeSearcher
 
 
 @pytest.mark.parametrize("d", [2, 30])
@@ -129,3 +130,17 @@ def test_edges_of_both_ends_are_listed_once():
     assert pairs == {(min(i, j), max(i, j)) for i, j in zip(rows.tolist(), near.indices.ravel().tolist(), strict=True)}
     X = clustered(400, d=5)
     np.testing.assert_allclose(np.linalg.norm(X[start] - X[end], axis=1), length, rtol=1e-5)
+
+
+@pytest.mark.parametrize("k", [5, 100])
+def test_a_row_that_fills_most_of_the_data_is_searched_quickly_and_rightly(k):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 2))
+    X[rng.permutation(3000)[:2700]] = X[0]
+    searcher = TreeSearcher(X, 1)
+    found = searcher.query_self(k, no_step)
+    assert searcher._tree.n < 500  # not one leaf of thousands
+    assert not (found.indices == np.arange(3000)[:, None]).any()
+    assert all(len(set(row)) == k for row in found.indices.tolist())
+    true = np.sort(np.linalg.norm(X[:, None, :] - X[None], axis=2), axis=1)[:, 1 : k + 1]
+    np.testing.assert_allclose(found.distances, true, atol=1e-12)

@@ -17,9 +17,9 @@ from functools import partial
 import numpy as np
 from scipy.sparse import csr_array
 
-from .. import _native
 from .._records import Array
-from .groups import Groups, Shortlists, every_pair, same_numbers, search
+from .groups import Groups, Shortlists, every_pair, nearest, picked, same_numbers, search
+from .projection import WIDE, Projection
 
 CELL_ROWS = 1000
 SAMPLE_PER_CELL = 50
@@ -68,7 +68,7 @@ class Cells:
     def to_visit(self, Q: Array, count: int, threads: int) -> Array:
         """The cells nearest to each row of Q, nearest first: (n, count)."""
         queries, centers = Groups.consecutive(Q), Groups.consecutive(self.centers)
-        return _nearest(queries, centers, every_pair(queries, centers), min(count, len(self.rows)), threads)
+        return nearest(queries, centers, every_pair(queries, centers), min(count, len(self.rows)), threads)
 
     def visits_of(self, Q: Array, threads: int) -> Iterator[Groups]:
         """Rows of Q in groups by the nearest cell, by the second nearest, and so on."""
@@ -81,7 +81,7 @@ class Cells:
         around = min(AROUND, len(self.rows))
         near = self.to_visit(self.centers.copy(), around, threads)
         centers = Groups(self.centers, near.ravel(), np.arange(0, near.size + 1, around, dtype=np.int64))
-        to = _nearest(self.rows, centers, same_numbers(len(self.rows)), min(VISITS, around), threads)
+        to = nearest(self.rows, centers, same_numbers(len(self.rows)), min(VISITS, around), threads)
         own = np.empty(to.shape[0], dtype=np.int32)
         own[self.rows.order] = np.repeat(np.arange(len(self.rows), dtype=np.int32), np.diff(self.rows.starts))
         np.put_along_axis(to, (to == own[:, None]).argmax(axis=1)[:, None], to[:, :1], axis=1)
@@ -94,13 +94,6 @@ class Cells:
         visits = csr_array((np.ones(n, dtype=np.int8), to.copy(), np.arange(n + 1)), shape=(n, len(self.rows)))
         by_cell = visits.tocsc()
         return Groups(Q, by_cell.indices.astype(np.int32), by_cell.indptr.astype(np.int64))
-
-
-def _nearest(queries: Groups, rows: Groups, pairs: Array, k: int, threads: int) -> Array:
-    """Numbers of the k nearest rows to each query."""
-    lists = Shortlists.empty(queries.X.shape[0], k, queries.X.dtype)
-    search(queries, rows, pairs, lists, threads, lambda share: None)
-    return lists.index
 
 
 def _kmeans_groups(X: Array, rows: Array, n_groups: int, rng: np.random.RandomState) -> list[Array]:
@@ -123,16 +116,20 @@ class CellSearch:
     """Approximate neighbours among the rows X; partitions are made when first needed.
 
     Rows that are compared must lie near each other in memory: unless they do, they are put into the order of the first
-    partition's cells.
+    partition's cells. Rows of many dimensions are compared along their principal axes, where these show who is near;
+    longer lists are found there, and measured again.
     """
 
     def __init__(self, X: Array, threads: int, seed: int = 0) -> None:
         self._threads = threads
         self._seed = seed
-        first = Cells.of(X, seed)
+        self._projection = Projection.worthwhile(X, threads, seed)
+        seen = self._seen(X)
+        first = Cells.of(seen, seed)
         self._order = None if _is_local(first.rows) else first.rows.order
         self._X = X if self._order is None else X[self._order]
-        self._partitions = [first if self._order is None else first.in_order(self._X)]
+        self._compared = seen if self._order is None else seen[self._order] if self._projection else self._X
+        self._partitions = [first if self._order is None else first.in_order(self._compared)]
 
     def query_self(self, k: int, done: Callable[[float], object]) -> tuple[Shortlists, float]:
         """The k nearest other rows of each row, and the recall in a sample; `done` gets shares of the work."""
@@ -142,24 +139,40 @@ class CellSearch:
         own = truth == checked[:, None]
         own[~own.any(axis=1), -1] = True
         truth = truth[~own].reshape(checked.size, k)
-        lists = Shortlists.empty(n, k + LIST_MARGIN, X.dtype)
+        lists = self._empty_lists(n, k + LIST_MARGIN)
         for _ in self._visits(lambda cells: cells.visits_of_own(self._threads), lists, done):
-            if lists.full.all() and _recall(_within_reach(lists, checked), truth) >= RECALL:
+            if lists.full.all() and _recall(self._within_reach(lists, checked), truth) >= RECALL:
                 break
-        lists = refined(X, lists, self._threads)
-        return self._as_given(lists, k), _recall(lists.index[checked, :k], truth)
+        index = picked(X, X, lists.index, k + LIST_MARGIN, self._threads).index if self._projection else lists.index
+        lists = picked(X, X, index, k, self._threads, further=True)
+        return self._as_given(lists), _recall(lists.index[checked], truth)
 
     def query(self, Q: Array, k: int, done: Callable[[float], object]) -> tuple[Shortlists, float]:
         """The k nearest rows to each row of Q, and the recall in a sample of Q."""
-        n = Q.shape[0]
+        n, seen = Q.shape[0], self._seen(Q)
         checked = np.sort(np.random.RandomState(self._seed).choice(n, min(CHECKED_ROWS, n), replace=False))
         truth = self._truth(Q[checked], k)
-        lists = Shortlists.empty(n, k, Q.dtype)
-        for _ in self._visits(lambda cells: cells.visits_of(Q, self._threads), lists, done):
+        lists = self._empty_lists(n, k)
+        for _ in self._visits(lambda cells: cells.visits_of(seen, self._threads), lists, done):
             if lists.full.all() and _recall(lists.index[checked], truth) >= RECALL:
                 break
+        if self._projection:
+            lists = picked(Q, self._X, lists.index, k, self._threads)
         index = lists.index if self._order is None else self._order[lists.index]
         return Shortlists(lists.sqdist, index), _recall(lists.index[checked], truth)
+
+    def _seen(self, X: Array) -> Array:
+        """Rows as they are compared."""
+        return self._projection.along(X) if self._projection else X
+
+    def _empty_lists(self, n: int, k: int) -> Shortlists:
+        rows = self._X.shape[0] - 1
+        return Shortlists.empty(n, min(WIDE * k, rows) if self._projection else k, self._X.dtype)
+
+    def _within_reach(self, lists: Shortlists, rows: Array) -> Array:
+        """Among whom the neighbours of some rows will be looked for: their lists and, where these are short, theirs."""
+        near = lists.index[rows]
+        return near if self._projection else np.hstack([near, lists.index[near].reshape(rows.size, -1)])
 
     def _visits(
         self, among: Callable[[Cells], Iterator[Groups]], lists: Shortlists, done: Callable[[float], object]
@@ -168,7 +181,7 @@ class CellSearch:
         left = 1.0
         for number in range(MAX_PARTITIONS):
             if number == len(self._partitions):
-                self._partitions.append(Cells.of(self._X, self._seed + number))
+                self._partitions.append(Cells.of(self._compared, self._seed + number))
             cells = self._partitions[number]
             for guests in among(cells):
                 share, left = VISIT_SHARE * left, (1 - VISIT_SHARE) * left
@@ -176,21 +189,21 @@ class CellSearch:
                 search(guests, cells.rows, pairs, lists, self._threads, partial(_report, done, share))
                 yield
 
-    def _as_given(self, lists: Shortlists, k: int) -> Shortlists:
-        """The first k of each list, rows in the order of the caller and by its numbers."""
+    def _as_given(self, lists: Shortlists) -> Shortlists:
+        """Rows in the order of the caller and by its numbers."""
         if self._order is None:
-            return Shortlists(*(np.ascontiguousarray(each[:, :k]) for each in (lists.sqdist, lists.index)))
-        out = Shortlists(*(np.empty((each.shape[0], k), each.dtype) for each in (lists.sqdist, lists.index)))
+            return lists
+        out = Shortlists(np.empty_like(lists.sqdist), np.empty_like(lists.index))
         for start in range(0, lists.index.shape[0], CHUNK_ROWS):
             some = slice(start, start + CHUNK_ROWS)
-            out.sqdist[self._order[some]] = lists.sqdist[some, :k]
-            out.index[self._order[some]] = self._order[lists.index[some, :k]]
+            out.sqdist[self._order[some]] = lists.sqdist[some]
+            out.index[self._order[some]] = self._order[lists.index[some]]
         return out
 
     def _truth(self, Q: Array, k: int) -> Array:
         """The true nearest rows of some queries."""
         rows, queries = Groups.consecutive(self._X), Groups.consecutive(np.ascontiguousarray(Q))
-        return _nearest(queries, rows, every_pair(queries, rows), k, self._threads)
+        return nearest(queries, rows, every_pair(queries, rows), k, self._threads)
 
 
 def _is_local(rows: Groups) -> bool:
@@ -201,19 +214,6 @@ def _is_local(rows: Groups) -> bool:
 def _report(done: Callable[[float], object], share: float, part: float) -> None:
     """Part of a visit as a share of the whole."""
     done(share * part)
-
-
-def refined(X: Array, lists: Shortlists, threads: int) -> Shortlists:
-    """Lists improved by neighbours of neighbours."""
-    new = Shortlists(np.empty_like(lists.sqdist), np.empty_like(lists.index))
-    _native.refine_neighbors(X, lists.index, new.sqdist, new.index, threads)
-    return new
-
-
-def _within_reach(lists: Shortlists, rows: Array) -> Array:
-    """The neighbours of some rows and theirs."""
-    near = lists.index[rows]
-    return np.hstack([near, lists.index[near].reshape(rows.size, -1)])
 
 
 def _recall(found: Array, truth: Array) -> float:

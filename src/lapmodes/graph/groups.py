@@ -94,3 +94,17 @@ def search(
             threads,
         )
         done(len(some) / len(pairs))
+
+
+def nearest(queries: Groups, rows: Groups, pairs: Array, k: int, threads: int) -> Array:
+    """Numbers of the k nearest rows to each query."""
+    lists = Shortlists.empty(queries.X.shape[0], k, queries.X.dtype)
+    search(queries, rows, pairs, lists, threads, lambda share: None)
+    return lists.index
+
+
+def picked(Q: Array, X: Array, candidates: Array, k: int, threads: int, *, further: bool = False) -> Shortlists:
+    """The k nearest rows of X among the candidates of each row of Q; `further`: or the candidates of these."""
+    lists = Shortlists.empty(Q.shape[0], k, Q.dtype)
+    _native.pick_neighbors(Q, X, candidates, further, lists.sqdist, lists.index, threads)
+    return lists

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array, diags_array
-from scipy.sparse.csgraph import connected_components
 
+from .. import _native
 from .._records import Array, Graph
 
 LINK = 10.0
@@ -26,7 +26,7 @@ def build_graph(W: Any, laplacian: str = "unnormalized", sample_weight: Array | 
         root = diags_array(np.sqrt(sample_weight).astype(W.dtype))
         W = csr_array(root @ W @ root)
     W = _without_loops(W)
-    component = connected_components(W, directed=False)[1].astype(np.int32)
+    component = components(W)
     degrees = np.asarray(W.sum(axis=1), dtype=W.dtype)
     if laplacian == "unnormalized":
         return Graph(W, W, degrees, degrees, component)
@@ -35,6 +35,13 @@ def build_graph(W: Any, laplacian: str = "unnormalized", sample_weight: Array | 
     data = W.data * np.repeat(inverse_root, np.diff(W.indptr)) * inverse_root[W.indices]
     S = csr_array((data, W.indices, W.indptr), shape=W.shape)
     return Graph(W, S, (degrees > 0).astype(W.dtype), degrees, component)
+
+
+def components(W: Any) -> Array:
+    """Connected component of each point; SciPy's search takes no more than 2^31 edges, and copies them twice."""
+    labels = np.empty(W.shape[0], dtype=np.int32)
+    _native.components(W.indptr.astype(np.int64, copy=False), W.indices.astype(np.int32, copy=False), labels)
+    return labels
 
 
 def balanced(graph: Graph, balance: float) -> Graph:

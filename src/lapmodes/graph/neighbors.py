@@ -19,6 +19,8 @@ TREE_DIMENSIONS = 12
 EXACT_WORK = 4e11
 """Pairs of rows times (dimensions + 64) up to which every pair is looked at: some five seconds on two cores."""
 CHUNK_ROWS = 8192
+SOME_COPIES = 64
+"""Of a row that is repeated thousands of times, unless more neighbours are asked for."""
 
 
 class Searcher(Protocol):
@@ -80,15 +82,33 @@ class _ByChunks:
 
 
 class TreeSearcher(_ByChunks):
-    """Few dimensions: a k-d tree. Unbalanced splits keep heavily duplicated points from slowing it down."""
+    """Few dimensions: a k-d tree. Of a row that fills a share of X the tree holds as many copies as are asked for."""
 
     def __init__(self, X: Array, threads: int) -> None:
         self._X, self._threads = X, threads
-        self._tree = cKDTree(X, balanced_tree=False)
+        self._repeated = _repeated(X)
+        self._plant(X.shape[0] if not self._repeated else SOME_COPIES)
+
+    def _plant(self, copies: int) -> None:
+        """Unbalanced splits keep duplicated points from slowing the tree down, unless they fill a leaf by thousands."""
+        keep = np.ones(self._X.shape[0], dtype=bool)
+        for rows in self._repeated:
+            keep[rows[copies:]] = False
+        self._copies, self._rows = copies, np.flatnonzero(keep).astype(np.int32)
+        self._tree = cKDTree(self._X[keep] if self._repeated else self._X, balanced_tree=False)
 
     def _chunk(self, Q: Array, k: int) -> tuple[Array, Array]:
+        if k > self._copies:
+            self._plant(k)
         distances, indices = self._tree.query(Q, k, workers=self._threads)
-        return distances.reshape(-1, k), indices.reshape(-1, k)
+        return distances.reshape(-1, k), self._rows[indices.reshape(-1, k)]
+
+
+def _repeated(X: Array) -> list[Array]:
+    """The places of each row that fills a share of X: those that come up three times among 500."""
+    some = X[:: max(1, X.shape[0] // 500)]
+    values, counts = np.unique(some, axis=0, return_counts=True)
+    return [np.flatnonzero((value == X).all(axis=1)) for value in values[counts >= 3]]
 
 
 class SparseSearcher(_ByChunks):

@@ -36,6 +36,18 @@ inline void number_trees(Forest& forest, std::int64_t n, std::int32_t* labels) {
     }
 }
 
+// labels (n) OUT: the connected component of each node of a CSR graph, whichever way its edges point.
+inline void components(const std::int64_t* indptr, const std::int32_t* indices, std::int64_t n, std::int32_t* labels) {
+    Forest parts(n);
+    for (std::int64_t i = 0; i < n; ++i)
+        for (std::int64_t e = indptr[i]; e < indptr[i + 1]; ++e) {
+            const std::int32_t a = parts.root(static_cast<std::int32_t>(i)), b = parts.root(indices[e]);
+            if (a < b) parts.hang(b, a);
+            if (b < a) parts.hang(a, b);
+        }
+    number_trees(parts, n, labels);
+}
+
 // kept (edges) OUT: whether each edge, in the order given, joins two trees (Kruskal); labels (n) OUT.
 inline void spanning_forest(const std::int32_t* from, const std::int32_t* to, std::int64_t edges, std::int64_t n,
                             bool* kept, std::int32_t* labels) {

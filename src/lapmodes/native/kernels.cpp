@@ -19,6 +19,7 @@ static inline int thread_index() {
 #include "compare.hpp"
 #include "mapping.hpp"
 #include "modes.hpp"
+#include "shift.hpp"
 #include "sweep.hpp"
 #include "weights.hpp"
 
@@ -28,7 +29,7 @@ template <class T>
 const Kernels<T>& kernels() {
     static constexpr Kernels<T> table{project_rows<T>,  sweep<T>,      certify<T>,          spreads<T>,
                                       kernel_values<T>, map_points<T>, gaussian_weights<T>, entropic_precisions<T>,
-                                      shift_sums<T>,    compare_groups<T>, refine_neighbors<T>};
+                                      shift_pieces<T>,  compare_groups<T>, pick_neighbors<T>};
     return table;
 }
 

@@ -31,17 +31,17 @@ struct Kernels {
     void (*entropic_precisions)(const T* distances, std::int64_t n, std::int64_t m, double perplexity, double* beta,
                                 int threads);
 
-    // Sums of one mean-shift step over each chunk of rows, scaled by exp(-peak):
-    // peak, mass, value (chunks, k) OUT; sums (chunks, k, d) OUT. active (k) IN.
-    void (*shift_sums)(const Points<T>& X, const T* Z, const T* modes, std::int64_t k, const T* mode_sqnorm,
-                       InverseWidth<T> h, const bool* active, std::int64_t chunks, double* peak, double* mass, double* value,
-                       double* sums, int threads);
+    // Sums of one mean-shift step over pieces (count, 3) IN: cluster, first and last + 1 of its members in the lists.
+    // peak, mass, value (count) OUT and sums (count, d) OUT, scaled by exp(-peak).
+    void (*shift_pieces)(const Points<T>& X, const Csr<T>& members, const std::int64_t* pieces, std::int64_t count,
+                         const T* modes, const T* mode_sqnorm, InverseWidth<T> h, double* peak, double* mass,
+                         double* value, double* sums, int threads);
 
     // Shortlists of nearest neighbours; see compare.hpp and neighbors.hpp.
     void (*compare_groups)(const Groups<T>& queries, const Groups<T>& rows, const std::int32_t* pairs, std::int64_t count,
                            bool same, const Shortlists<T>& lists, int threads);
-    void (*refine_neighbors)(const T* X, std::int64_t n, std::int64_t d, const std::int32_t* index,
-                             const Shortlists<T>& lists, int threads);
+    void (*pick_neighbors)(const T* Q, std::int64_t n, const T* X, std::int64_t d, const std::int32_t* candidates,
+                           std::int64_t m, bool same, bool further, const Shortlists<T>& lists, int threads);
 };
 
 // The best one that the processor has; defined in module.cpp.

@@ -17,13 +17,13 @@
 #include <pthread.h>
 #endif
 
+void bind_cstep(nb::module_& m);    // cstep.cpp
 void bind_mapping(nb::module_& m);  // mapping.cpp
 void bind_sparse(nb::module_& m);   // sparse.cpp
 void bind_starts(nb::module_& m);   // starts.cpp
 
 using lapmodes::Csr;
 using lapmodes::Groups;
-using lapmodes::InverseWidth;
 using lapmodes::kBlockRows;
 using lapmodes::kernels;
 using lapmodes::kLanes;
@@ -130,55 +130,6 @@ Shortlists<T> lists_of(const Out<T>& sqdist, const Out<std::int32_t>& index, std
 }
 
 template <class T>
-Points<T> dense_points(const In<T>& X) {
-    require(X.ndim() == 2, "X must be (n, d)");
-    return {X.data(), {}, nullptr, static_cast<Index>(X.shape(0)), static_cast<Index>(X.shape(1))};
-}
-
-template <class T>
-Points<T> sparse_points(const In<Index>& indptr, const In<std::int32_t>& indices, const In<T>& values,
-                        const In<T>& sqnorm, Index d) {
-    const auto n = static_cast<Index>(sqnorm.size());
-    require(static_cast<Index>(indptr.size()) == n + 1, "indptr must have n + 1 entries");
-    require(indices.size() == values.size(), "indices and values must have the same size");
-    return {nullptr, {indptr.data(), indices.data(), values.data()}, sqnorm.data(), n, d};
-}
-
-template <class T>
-InverseWidth<T> width_of(const In<T>& h, Index n) {
-    require(h.size() == 1 || static_cast<Index>(h.size()) == n, "h must have 1 or n entries");
-    return h.size() == 1 ? InverseWidth<T>{nullptr, h.data()[0]} : InverseWidth<T>{h.data(), T(0)};
-}
-
-template <class T>
-void kernel_values(const Points<T>& X, const In<T>& modes_t, const In<T>& mode_sqnorm, const In<T>& h, bool squared,
-                   const Out<T>& B, int threads) {
-    const Modes<T> modes = modes_of(X, modes_t, mode_sqnorm, h, squared, B);
-    threads = useful_threads(threads, X.n * modes.k * (X.d + 8));
-    nb::gil_scoped_release release;
-    kernels<T>().kernel_values(X, modes, B.data(), threads);
-}
-
-template <class T>
-void shift_sums(const Points<T>& X, const In<T>& Z, const In<T>& modes, const In<T>& mode_sqnorm, const In<T>& h,
-                const In<bool>& active, const Out<double>& peak, const Out<double>& mass, const Out<double>& value,
-                const Out<double>& sums, int threads) {
-    require(modes.ndim() == 2 && sums.ndim() == 3, "modes must be (k, d) and sums (chunks, k, d)");
-    const auto k = static_cast<Index>(modes.shape(0)), chunks = static_cast<Index>(sums.shape(0));
-    require(static_cast<Index>(modes.shape(1)) == X.d && static_cast<Index>(Z.size()) == X.n * k &&
-                static_cast<Index>(active.size()) == k && static_cast<Index>(mode_sqnorm.size()) >= k,
-            "X, Z, modes and active do not fit together");
-    require(static_cast<Index>(sums.size()) == chunks * k * X.d && static_cast<Index>(peak.size()) == chunks * k &&
-                mass.size() == peak.size() && value.size() == peak.size(),
-            "peak, mass, value and sums do not fit together");
-    const InverseWidth<T> width = width_of(h, X.n);
-    threads = useful_threads(threads, X.n * (k + X.d + 8));
-    nb::gil_scoped_release release;
-    kernels<T>().shift_sums(X, Z.data(), modes.data(), k, mode_sqnorm.data(), width, active.data(), chunks,
-                          peak.data(), mass.data(), value.data(), sums.data(), threads);
-}
-
-template <class T>
 void bind(nb::module_& m) {
     m.def("project_rows", [](const Out<T>& V, int threads) {
         require(V.ndim() == 2 && V.shape(1) > 0, "V must be (n, k)");
@@ -242,43 +193,6 @@ void bind(nb::module_& m) {
         lapmodes::masses(degrees.data(), Z.data(), n, k, sums.data(), threads);
     }, "degrees"_a.noconvert(), "Z"_a.noconvert(), "sums"_a.noconvert(), "threads"_a);
 
-    // Points come as (X,) or as (indptr, indices, values, sqnorm, d).
-    m.def("kernel_values", [](const In<T>& X, const In<T>& modes_t, const In<T>& mode_sqnorm, const In<T>& h,
-                              bool squared, const Out<T>& B, int threads) {
-        kernel_values<T>(dense_points(X), modes_t, mode_sqnorm, h, squared, B, threads);
-    }, "X"_a.noconvert(), "modes_t"_a.noconvert(), "mode_sqnorm"_a.noconvert(), "h"_a.noconvert(), "squared"_a,
-       "B"_a.noconvert(), "threads"_a);
-
-    m.def("kernel_values", [](const In<Index>& indptr, const In<std::int32_t>& indices, const In<T>& values,
-                              const In<T>& sqnorm, Index d, const In<T>& modes_t, const In<T>& mode_sqnorm,
-                              const In<T>& h, bool squared, const Out<T>& B, int threads) {
-        kernel_values<T>(sparse_points(indptr, indices, values, sqnorm, d), modes_t, mode_sqnorm, h, squared, B,
-                         threads);
-    }, "indptr"_a.noconvert(), "indices"_a.noconvert(), "values"_a.noconvert(), "sqnorm"_a.noconvert(), "d"_a,
-       "modes_t"_a.noconvert(), "mode_sqnorm"_a.noconvert(), "h"_a.noconvert(), "squared"_a, "B"_a.noconvert(),
-       "threads"_a);
-
-    m.def("shift_sums", [](const In<T>& X, const In<T>& Z, const In<T>& modes, const In<T>& mode_sqnorm,
-                           const In<T>& h, const In<bool>& active, const Out<double>& peak,
-                           const Out<double>& mass, const Out<double>& value, const Out<double>& sums,
-                           int threads) {
-        shift_sums<T>(dense_points(X), Z, modes, mode_sqnorm, h, active, peak, mass, value, sums, threads);
-    }, "X"_a.noconvert(), "Z"_a.noconvert(), "modes"_a.noconvert(), "mode_sqnorm"_a.noconvert(), "h"_a.noconvert(),
-       "active"_a.noconvert(), "peak"_a.noconvert(), "mass"_a.noconvert(), "value"_a.noconvert(),
-       "sums"_a.noconvert(), "threads"_a);
-
-    m.def("shift_sums", [](const In<Index>& indptr, const In<std::int32_t>& indices, const In<T>& values,
-                           const In<T>& sqnorm, Index d, const In<T>& Z, const In<T>& modes,
-                           const In<T>& mode_sqnorm, const In<T>& h, const In<bool>& active,
-                           const Out<double>& peak, const Out<double>& mass, const Out<double>& value,
-                           const Out<double>& sums, int threads) {
-        shift_sums<T>(sparse_points(indptr, indices, values, sqnorm, d), Z, modes, mode_sqnorm, h, active, peak,
-                      mass, value, sums, threads);
-    }, "indptr"_a.noconvert(), "indices"_a.noconvert(), "values"_a.noconvert(), "sqnorm"_a.noconvert(), "d"_a,
-       "Z"_a.noconvert(), "modes"_a.noconvert(), "mode_sqnorm"_a.noconvert(), "h"_a.noconvert(),
-       "active"_a.noconvert(), "peak"_a.noconvert(), "mass"_a.noconvert(), "value"_a.noconvert(),
-       "sums"_a.noconvert(), "threads"_a);
-
     m.def("compare_groups", [](const In<T>& Q, const In<std::int32_t>& q_order, const In<Index>& q_starts,
                                const In<T>& X, const In<std::int32_t>& order, const In<Index>& starts,
                                const In<std::int32_t>& pairs, bool same, const Out<T>& sqdist,
@@ -295,17 +209,23 @@ void bind(nb::module_& m) {
        "starts"_a.noconvert(), "pairs"_a.noconvert(), "same"_a, "sqdist"_a.noconvert(), "index"_a.noconvert(),
        "threads"_a);
 
-    m.def("refine_neighbors", [](const In<T>& X, const In<std::int32_t>& index, const Out<T>& new_sqdist,
-                                 const Out<std::int32_t>& new_index, int threads) {
-        require(X.ndim() == 2 && index.ndim() == 2 && index.shape(0) == X.shape(0), "index must be (n, k)");
-        const Shortlists<T> lists = lists_of(new_sqdist, new_index, X.shape(0));
-        require(new_index.size() == index.size(), "outputs must be (n, k)");
-        const auto n = static_cast<Index>(X.shape(0)), d = static_cast<Index>(X.shape(1));
-        threads = useful_threads(threads, n * lists.k * d);
+    m.def("pick_neighbors", [](const In<T>& Q, const In<T>& X, const In<std::int32_t>& candidates, bool further,
+                               const Out<T>& sqdist, const Out<std::int32_t>& index, int threads) {
+        require(Q.ndim() == 2 && X.ndim() == 2 && Q.shape(1) == X.shape(1), "Q and X must have the same columns");
+        require(candidates.ndim() == 2 && candidates.shape(0) == Q.shape(0), "candidates must be (n, m)");
+        const auto n = static_cast<Index>(Q.shape(0)), d = static_cast<Index>(Q.shape(1));
+        const auto m = static_cast<Index>(candidates.shape(1));
+        const bool same = Q.data() == X.data();
+        require(same || !further, "candidates of candidates must be of the same points");
+        for (std::size_t i = 0; i < candidates.size(); ++i)
+            require(candidates.data()[i] >= 0 && candidates.data()[i] < static_cast<Index>(X.shape(0)),
+                    "candidates must be numbers of rows of X");
+        const Shortlists<T> lists = lists_of(sqdist, index, Q.shape(0));
+        threads = useful_threads(threads, n * m * d);
         nb::gil_scoped_release release;
-        kernels<T>().refine_neighbors(X.data(), n, d, index.data(), lists, threads);
-    }, "X"_a.noconvert(), "index"_a.noconvert(), "new_sqdist"_a.noconvert(), "new_index"_a.noconvert(),
-       "threads"_a);
+        kernels<T>().pick_neighbors(Q.data(), n, X.data(), d, candidates.data(), m, same, further, lists, threads);
+    }, "Q"_a.noconvert(), "X"_a.noconvert(), "candidates"_a.noconvert(), "further"_a, "sqdist"_a.noconvert(),
+       "index"_a.noconvert(), "threads"_a);
 }
 
 }  // namespace
@@ -317,6 +237,7 @@ NB_MODULE(_native, m) {
 #endif
     bind<float>(m);
     bind<double>(m);
+    bind_cstep(m);
     bind_mapping(m);
     bind_sparse(m);
     bind_starts(m);

@@ -1,4 +1,4 @@
-// Shortlists of nearest neighbours, and their repair by neighbours of neighbours.
+// Shortlists of nearest neighbours, picked among candidates.
 #pragma once
 
 #include <algorithm>
@@ -81,7 +81,7 @@ T row_sqdist(const T* a, const T* b, std::int64_t d, T limit) {
 class Seen {
    public:
     bool again(std::int64_t of, std::int32_t i) {
-        const std::int64_t mark = (of << 32) | i;
+        const std::int64_t mark = ((of + 1) << 32) | i;  // never 0
         std::int64_t& slot = slots_[i & (kSlots - 1)];
         const bool known = slot == mark;
         slot = mark;
@@ -90,13 +90,14 @@ class Seen {
 
    private:
     static constexpr int kSlots = 512;
-    std::int64_t slots_[kSlots] = {};  // point 0 has seen itself
+    std::int64_t slots_[kSlots] = {};
 };
 
-// The shortlists of points X (n, d) improved by the neighbours of their neighbours. index (n, k) IN; lists OUT.
+// The nearest of the candidates (n, m) of each point of Q among X, lists OUT; with `same` none is its own neighbour.
+// With `further`, which takes Q to be X, the candidates of candidates are candidates, too.
 template <class T>
-void refine_neighbors(const T* X, std::int64_t n, std::int64_t d, const std::int32_t* index, const Shortlists<T>& lists,
-                      int threads) {
+void pick_neighbors(const T* Q, std::int64_t n, const T* X, std::int64_t d, const std::int32_t* candidates,
+                    std::int64_t m, bool same, bool further, const Shortlists<T>& lists, int threads) {
     const std::int64_t k = lists.k;
 #pragma omp parallel num_threads(threads)
     {
@@ -107,13 +108,14 @@ void refine_neighbors(const T* X, std::int64_t n, std::int64_t d, const std::int
             std::fill_n(lists.index + i * k, k, std::numeric_limits<std::int32_t>::max());
             Shortlist<T> mine(lists, i);
             const auto offer = [&](std::int32_t j) {
-                if (j != i && !seen.again(i, j)) mine.offer(row_sqdist(X + i * d, X + j * d, d, mine.worst()), j);
+                if ((same && j == i) || seen.again(i, j)) return;
+                mine.offer(row_sqdist(Q + i * d, X + j * d, d, mine.worst()), j);
             };
-            const std::int32_t* near = index + i * k;
-            for (std::int64_t a = 0; a < k; ++a) offer(near[a]);
-            for (std::int64_t a = 0; a < k; ++a) {
-                const std::int32_t* far = index + near[a] * k;
-                for (std::int64_t b = 0; b < k; ++b) offer(far[b]);
+            const std::int32_t* near = candidates + i * m;
+            for (std::int64_t a = 0; a < m; ++a) offer(near[a]);
+            for (std::int64_t a = 0; further && a < m; ++a) {
+                const std::int32_t* far = candidates + near[a] * m;
+                for (std::int64_t b = 0; b < m; ++b) offer(far[b]);
             }
         }
     }

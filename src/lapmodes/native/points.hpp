@@ -2,6 +2,7 @@
 #pragma once
 
 #include "arrays.hpp"
+#include "vectors.hpp"
 
 namespace lapmodes::LAPMODES_ISA {
 
@@ -35,23 +36,44 @@ class DenseRows {
     }
 
     double sqdist(std::int64_t n, const T* mode, double) const {
+        constexpr int W = kVectorBytes / sizeof(T);
         const T* x = x_ + n * d_;
-        T sum = 0;
-#pragma omp simd reduction(+ : sum)
-        for (std::int64_t i = 0; i < d_; ++i) {
-            const T diff = x[i] - mode[i];
-            sum += diff * diff;
-        }
-        return static_cast<double>(sum);
+        Vec<T, W> sums[4] = {};  // a single one would wait for itself
+        std::int64_t i = 0;
+        const auto add = [&](int chain) {
+            const Vec<T, W> diff = load<T, W>(x + i) - load<T, W>(mode + i);
+            sums[chain] += diff * diff;
+            i += W;
+        };
+        while (i + 4 * W <= d_)
+            for (int chain = 0; chain < 4; ++chain) add(chain);
+        while (i + W <= d_) add(0);
+        T tail = 0;
+        for (; i < d_; ++i) tail += (x[i] - mode[i]) * (x[i] - mode[i]);
+        return static_cast<double>(sum_of<T, W>((sums[0] + sums[1]) + (sums[2] + sums[3])) + tail);
     }
 
-    void add_to(std::int64_t n, double weight, double* sums) const {
-        const T* x = x_ + n * d_;
+    // sums += weight[i] * row who[i], four rows at a time: the sums are read and written as often as they have to be
+    void add_to(const std::int32_t* who, const double* weight, std::int64_t count, double* sums) const {
+        std::int64_t r = 0;
+        for (; r + 4 <= count; r += 4) {
+            const T *a = row(who[r]), *b = row(who[r + 1]), *c = row(who[r + 2]), *e = row(who[r + 3]);
+            const double *w = weight + r;
 #pragma omp simd
-        for (std::int64_t i = 0; i < d_; ++i) sums[i] += weight * static_cast<double>(x[i]);
+            for (std::int64_t i = 0; i < d_; ++i)
+                sums[i] += (w[0] * static_cast<double>(a[i]) + w[1] * static_cast<double>(b[i])) +
+                           (w[2] * static_cast<double>(c[i]) + w[3] * static_cast<double>(e[i]));
+        }
+        for (; r < count; ++r) {
+            const T* x = row(who[r]);
+#pragma omp simd
+            for (std::int64_t i = 0; i < d_; ++i) sums[i] += weight[r] * static_cast<double>(x[i]);
+        }
     }
 
    private:
+    const T* row(std::int64_t n) const { return x_ + n * d_; }
+
     const T* x_;
     std::int64_t d_;
 };
@@ -89,9 +111,10 @@ class SparseRows {
         return d2 > 0 ? d2 : 0;
     }
 
-    void add_to(std::int64_t n, double weight, double* sums) const {
-        for (std::int64_t e = x_.indptr[n]; e < x_.indptr[n + 1]; ++e)
-            sums[x_.indices[e]] += weight * static_cast<double>(x_.values[e]);
+    void add_to(const std::int32_t* who, const double* weight, std::int64_t count, double* sums) const {
+        for (std::int64_t r = 0; r < count; ++r)
+            for (std::int64_t e = x_.indptr[who[r]]; e < x_.indptr[who[r] + 1]; ++e)
+                sums[x_.indices[e]] += weight[r] * static_cast<double>(x_.values[e]);
     }
 
    private:

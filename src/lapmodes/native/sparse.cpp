@@ -4,7 +4,6 @@
 
 #define LAPMODES_ISA portable
 #include "bindings.hpp"
-#include "sparse_modes.hpp"
 #include "sparse_sweep.hpp"
 #include "threads.hpp"
 
@@ -70,26 +69,6 @@ void check_rows(const Slots& rows, Index n, Index k) {
 }
 
 template <class T>
-void shift(const Points<T>& X, const In<Index>& indptr, const In<Column>& indices, const In<T>& values,
-           const In<T>& modes, const In<T>& mode_sqnorm, const In<T>& h, const In<bool>& active,
-           const Out<double>& peak, const Out<double>& mass, const Out<double>& value, const Out<double>& sums,
-           int threads) {
-    require(modes.ndim() == 2 && static_cast<Index>(modes.shape(1)) == X.d, "modes must be (k, d)");
-    const auto k = static_cast<Index>(modes.shape(0));
-    require(size_of(indptr) == k + 1 && indices.size() == values.size() && indptr.data()[k] == size_of(indices),
-            "the members must be a (k, n) matrix");
-    check_columns(indices.data(), size_of(indices), X.n);
-    require(size_of(mode_sqnorm) == k && size_of(active) == k && size_of(peak) == k && size_of(mass) == k &&
-                size_of(value) == k && size_of(sums) == k * X.d,
-            "modes and outputs do not fit together");
-    const InverseWidth<T> width = width_of(h, X.n);
-    threads = useful_threads(threads, size_of(indices) * (X.d + 8));
-    nb::gil_scoped_release release;
-    shift_clusters<T>(X, {indptr.data(), indices.data(), values.data()}, modes.data(), k, mode_sqnorm.data(), width,
-                      active.data(), peak.data(), mass.data(), value.data(), sums.data(), threads);
-}
-
-template <class T>
 void bind_term(nb::module_& m, const char* name) {
     nb::class_<Term<T>>(m, name);
     m.def("sparse_term", [](const In<T>& X, const In<T>& modes, const In<T>& mode_sqnorm, const In<T>& h, bool squared,
@@ -148,22 +127,6 @@ void bind(nb::module_& m) {
         const SparseProblem<T> problem{{indptr.data(), indices.data(), weights.data()}, diagonal.data(), &term, n, lam,
                                        slack};
         return sparse_sweep<T>(problem, Z, old, next, step.data(), momentum, stats.data(), threads);
-    });
-
-    m.def("shift_clusters", [](const In<T>& X, const In<Index>& indptr, const In<Column>& indices,
-                               const In<T>& values, const In<T>& modes, const In<T>& mode_sqnorm, const In<T>& h,
-                               const In<bool>& active, const Out<double>& peak, const Out<double>& mass,
-                               const Out<double>& value, const Out<double>& sums, int threads) {
-        shift<T>(dense_points(X), indptr, indices, values, modes, mode_sqnorm, h, active, peak, mass, value, sums,
-                 threads);
-    });
-    m.def("shift_clusters", [](const In<Index>& x_indptr, const In<Column>& x_indices, const In<T>& x_values,
-                               const In<T>& sqnorm, Index d, const In<Index>& indptr, const In<Column>& indices,
-                               const In<T>& values, const In<T>& modes, const In<T>& mode_sqnorm, const In<T>& h,
-                               const In<bool>& active, const Out<double>& peak, const Out<double>& mass,
-                               const Out<double>& value, const Out<double>& sums, int threads) {
-        shift<T>(sparse_points(x_indptr, x_indices, x_values, sqnorm, d), indptr, indices, values, modes, mode_sqnorm,
-                 h, active, peak, mass, value, sums, threads);
     });
 }
 

@@ -1,4 +1,4 @@
-// Bindings of the algorithms behind the starts. Sequential: callers run several at once.
+// Bindings of the algorithms on graphs and behind the starts. Sequential: callers run several at once.
 #include "bindings.hpp"
 #include "communities.hpp"
 #include "forest.hpp"
@@ -83,6 +83,15 @@ void bind_starts(nb::module_& m) {
         nb::gil_scoped_release release;
         lapmodes::fresh_edges(index.data(), index.shape(0), index.shape(1), fresh.data());
     }, "index"_a.noconvert(), "fresh"_a.noconvert());
+
+    m.def("components", [](const In<Index>& indptr, const In<std::int32_t>& indices, const Out<std::int32_t>& labels) {
+        const auto n = static_cast<Index>(labels.size());
+        require(static_cast<Index>(indptr.size()) == n + 1 && static_cast<Index>(indices.size()) == indptr.data()[n],
+                "indptr and indices must be those of an (n, n) matrix");
+        check_nodes(indices, n);
+        nb::gil_scoped_release release;
+        lapmodes::components(indptr.data(), indices.data(), n, labels.data());
+    }, "indptr"_a.noconvert(), "indices"_a.noconvert(), "labels"_a.noconvert());
 
     m.def("spanning_forest", [](const In<std::int32_t>& from, const In<std::int32_t>& to, const Out<bool>& kept,
                                 const Out<std::int32_t>& labels) {

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csc_array, issparse
 
 from .. import _native
 from .._records import Array, Modes
+from .members import Members
 from .points import Points, inverse_width
 
-CHUNK_BYTES = 32 * 2**20
 REACH = 0.5
 """No leap is longer than this many bandwidths: a mode does not jump over a valley."""
 LONGEST = 10
@@ -26,7 +25,7 @@ def shift_modes(points: Points, Z: Any, C: Array, sigma: float | Array, *, tol: 
     sigma one update is exact: the weighted mean. Weights are taken relative to the largest, so no
     bandwidth is too small. A cluster without mass keeps its mode.
     """
-    Z = csc_array(Z) if issparse(Z) else Z
+    members = Members.of(Z, points.threads)
     new = C.copy()
     active = np.ones(C.shape[0], dtype=bool)
     h = inverse_width(sigma, points.dtype)
@@ -35,19 +34,20 @@ def shift_modes(points: Points, Z: Any, C: Array, sigma: float | Array, *, tol: 
     n_iter = 0
     while active.any() and n_iter < max_iter:
         n_iter += 1
-        at = _targets(points, Z, new, h, active)
+        at = _targets(points, members, new, h, active)
         if n_iter == 1:
             empty = tuple(np.flatnonzero(at.mass == 0).tolist())
         active &= at.mass > 0
-        rest = np.linalg.norm(at.target - new, axis=1) <= tol
-        following = leap.following(new, at)
+        step = at.target - new
+        rest = _lengths(step) <= tol
+        following = leap.following(step, at)
         following[rest] = at.target[rest]
         new[active] = following[active]
         active &= ~rest
         if not h.any():
             break
     new[active] = leap.safe[active]
-    moved = np.linalg.norm(new.astype(np.float64) - C, axis=1).max()
+    moved = _lengths(new.astype(np.float64) - C).max()
     return Modes(new, n_iter, float(moved), empty)
 
 
@@ -75,47 +75,44 @@ class _Leap:
         self.step = np.zeros_like(self.safe)
         self.level = np.full(C.shape[0], -np.inf)
 
-    def following(self, C: Array, at: _Shift) -> Array:
-        """The modes' next places, given where mean-shift takes them from C."""
+    def following(self, step: Array, at: _Shift) -> Array:
+        """The modes' next places, given the steps that mean-shift takes."""
         fell = at.level < self.level
-        step = at.target - C
         change = step - self.step
         size = np.einsum("kd,kd->k", change, change)
         share = np.einsum("kd,kd->k", step, change) / np.where(size > 0, size, 1)
-        leap = -share[:, None] * (at.target - self.safe)
-        far = np.linalg.norm(leap, axis=1) > np.minimum(self.reach, LONGEST * np.linalg.norm(step, axis=1))
-        leap[far | (share >= 0) | np.isinf(self.level)] = 0
-        following = np.where(fell[:, None], self.safe, at.target + leap)
+        ahead = at.target - self.safe
+        near = -share * _lengths(ahead) <= np.minimum(self.reach, LONGEST * _lengths(step))
+        leaps = np.flatnonzero(near & (share < 0) & ~np.isinf(self.level) & ~fell)
+        following = at.target.copy()
+        following[leaps] -= share[leaps, None] * ahead[leaps]
+        following[fell] = self.safe[fell]
         # Where a leap was taken back nothing is known of the place that follows: it starts afresh.
         self.level = np.where(fell, -np.inf, at.level)
-        self.safe = np.where(fell[:, None], self.safe, at.target)
+        self.safe[~fell] = at.target[~fell]
         self.step = step
         return following
 
 
-def _targets(points: Points, Z: Any, C: Array, h: Array, active: Array) -> _Shift:
+def _lengths(rows: Array) -> Array:
+    """Norm of each row, without a temporary."""
+    return np.asarray(np.sqrt(np.einsum("kd,kd->k", rows, rows)))
+
+
+def _targets(points: Points, members: Members, C: Array, h: Array, active: Array) -> _Shift:
     """One step of mean-shift for the active modes."""
-    K, D = C.shape
-    chunks = 1 if issparse(Z) else n_chunks(points.n, K * D)
-    peak, mass, value = (np.empty((chunks, K)) for _ in range(3))
-    sums = np.empty((chunks, K, D))
-    sqnorm = np.einsum("kd,kd->k", C, C)
-    modes_and_sums = C, sqnorm, h, active, peak, mass, value, sums, points.threads
-    if issparse(Z):
-        members = Z.indptr.astype(np.int64), Z.indices.astype(np.int32, copy=False), Z.data
-        _native.shift_clusters(*points.arrays, *members, *modes_and_sums)
-    else:
-        _native.shift_sums(*points.arrays, Z, *modes_and_sums)
-    top = peak.max(axis=0)
+    pieces = members.pieces(active, C.shape[1])
+    peak, mass, value = (np.empty(pieces.owner.size) for _ in range(3))
+    sums = np.empty((pieces.owner.size, C.shape[1]))
+    lists = members.indptr, members.rows, members.values, pieces.bounds
+    modes = C, np.einsum("kd,kd->k", C, C), h
+    _native.shift_pieces(*points.arrays, *lists, *modes, peak, mass, value, sums, points.threads)
+    top = np.full(C.shape[0], -np.inf)
+    np.maximum.at(top, pieces.owner, peak)
     with np.errstate(invalid="ignore"):
-        share = np.where(mass > 0, np.exp(peak - top), 0.0)
-    total = (share * mass).sum(axis=0)
-    target = np.einsum("ck,ckd->kd", share, sums) / np.where(total > 0, total, 1)[:, None]
+        share = np.where(mass > 0, np.exp(peak - top[pieces.owner]), 0.0)
+    total = pieces.total(share, mass)
+    target = pieces.total(share, sums) / np.where(total > 0, total, 1)[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
-        level = np.where(total > 0, np.log((share * value).sum(axis=0)) + top, -np.inf)
+        level = np.where(total > 0, np.log(pieces.total(share, value)) + top, -np.inf)
     return _Shift(target, total, level)
-
-
-def n_chunks(n: int, size: int) -> int:
-    """Row chunks with sums of their own: fixed by the problem, so that threads do not change the result."""
-    return int(max(1, min(64, n // 256, CHUNK_BYTES // (8 * size) or 1)))
