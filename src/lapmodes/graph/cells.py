@@ -143,8 +143,7 @@ class CellSearch:
         for _ in self._visits(lambda cells: cells.visits_of_own(self._threads), lists, done):
             if lists.full.all() and _recall(self._within_reach(lists, checked), truth) >= RECALL:
                 break
-        index = picked(X, X, lists.index, k + LIST_MARGIN, self._threads).index if self._projection else lists.index
-        lists = picked(X, X, index, k, self._threads, further=True)
+        lists = picked(X, X, lists.index, k, self._threads, further=self._projection is None)
         return self._as_given(lists), _recall(lists.index[checked], truth)
 
     def query(self, Q: Array, k: int, done: Callable[[float], object]) -> tuple[Shortlists, float]:
@@ -170,7 +169,7 @@ class CellSearch:
         return Shortlists.empty(n, min(WIDE * k, rows) if self._projection else k, self._X.dtype)
 
     def _within_reach(self, lists: Shortlists, rows: Array) -> Array:
-        """Among whom the neighbours of some rows will be looked for: their lists and, where these are short, theirs."""
+        """Among whom the neighbours of some rows will be picked: their lists and, where these are short, theirs."""
         near = lists.index[rows]
         return near if self._projection else np.hstack([near, lists.index[near].reshape(rows.size, -1)])
 
