@@ -240,7 +240,8 @@ class LaplacianKModes(
         Parameters
         ----------
         X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
-            The points; float32 is worked on in float32. They are kept, not copied, for the mapping of new points.
+            The points; float32 is worked on in float32. They are kept for the mapping of new points, not copied (more
+            than 50,000 dense ones: a copy in an order that suits the cache).
         y : array-like of shape (n_samples,), optional
             Partial labels: the cluster of each sample where it is known, -1 elsewhere. Known rows of the assignments
             are held. Without any -1 in it (or with other than integers) y is ignored, as in other clusterings.
