@@ -72,6 +72,7 @@ def compare_groups(
     same: bool,
     sqdist: Any,
     index: Any,
+    closed: Any,
     threads: int,
 ) -> None: ...
 def pick_neighbors(Q: Any, X: Any, candidates: Any, further: bool, sqdist: Any, index: Any, threads: int) -> None: ...

@@ -144,3 +144,13 @@ def test_a_row_that_fills_most_of_the_data_is_searched_quickly_and_rightly(k):
     assert all(len(set(row)) == k for row in found.indices.tolist())
     true = np.sort(np.linalg.norm(X[:, None, :] - X[None], axis=2), axis=1)[:, 1 : k + 1]
     np.testing.assert_allclose(found.distances, true, atol=1e-12)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_one_row_fills_most_of_the_cells(always_cells, threads):
+    rng = np.random.default_rng(0)
+    X = np.concatenate([np.zeros((4500, 20)), 1 + rng.standard_normal((500, 20))]).astype(np.float32)
+    found = NeighborIndex(X, threads).query_self(5)
+    assert (found.distances[:4500] == 0).all() and found.recall > 0.98
+    assert not (found.indices == np.arange(5000)[:, None]).any()
+    assert (found.indices == NeighborIndex(X, 2).query_self(5).indices).all()

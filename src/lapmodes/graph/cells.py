@@ -141,10 +141,11 @@ class CellSearch:
         truth = truth[~own].reshape(checked.size, k)
         lists = self._empty_lists(n, k + LIST_MARGIN)
         for _ in self._visits(lambda cells: cells.visits_of_own(self._threads), lists, done):
-            if lists.full.all() and _recall(self._within_reach(lists, checked), truth) >= RECALL:
+            same = lists.sqdist[checked, k - 1] == 0
+            if lists.full.all() and _recall(self._within_reach(lists, checked), truth, same) >= RECALL:
                 break
         lists = picked(X, X, lists.index, k, self._threads, further=self._projection is None)
-        return self._as_given(lists), _recall(lists.index[checked], truth)
+        return self._as_given(lists), _recall(lists.index[checked], truth, lists.sqdist[checked, -1] == 0)
 
     def query(self, Q: Array, k: int, done: Callable[[float], object]) -> tuple[Shortlists, float]:
         """The k nearest rows to each row of Q, and the recall in a sample of Q."""
@@ -153,12 +154,13 @@ class CellSearch:
         truth = self._truth(Q[checked], k)
         lists = self._empty_lists(n, k)
         for _ in self._visits(lambda cells: cells.visits_of(seen, self._threads), lists, done):
-            if lists.full.all() and _recall(lists.index[checked], truth) >= RECALL:
+            same = lists.sqdist[checked, k - 1] == 0
+            if lists.full.all() and _recall(lists.index[checked], truth, same) >= RECALL:
                 break
         if self._projection:
             lists = picked(Q, self._X, lists.index, k, self._threads)
         index = lists.index if self._order is None else self._order[lists.index]
-        return Shortlists(lists.sqdist, index), _recall(lists.index[checked], truth)
+        return Shortlists(lists.sqdist, index), _recall(lists.index[checked], truth, lists.sqdist[checked, -1] == 0)
 
     def _seen(self, X: Array) -> Array:
         """Rows as they are compared."""
@@ -215,7 +217,7 @@ def _report(done: Callable[[float], object], share: float, part: float) -> None:
     done(share * part)
 
 
-def _recall(found: Array, truth: Array) -> float:
-    """Share of the true neighbours that were found."""
+def _recall(found: Array, truth: Array, same: Array) -> float:
+    """Share of the true neighbours that were found; rows that found only the `same` as themselves have all."""
     hits = (found[:, :, None] == truth[:, None, :]).any(axis=1)
-    return float(hits.mean())
+    return float((hits | same[:, None]).mean())

@@ -77,8 +77,11 @@ def search(
 ) -> None:
     """For each pair (i, j) of groups, offer rows j to queries i; where both are of the same X, each to the other.
 
-    The lists do not depend on the order of the pairs, nor on the number of threads. `done` gets shares of the work.
+    The lists do not depend on the order of the pairs, nor on the number of threads. Those that hold nothing but
+    duplicates at the beginning stay as they are: among thousands, who is listed does not matter. `done` gets shares of
+    the work.
     """
+    closed = lists.sqdist[:, -1] == 0
     for some in np.array_split(pairs.astype(np.int32), min(CALLS, -(-len(pairs) // (8 * threads)))):
         _native.compare_groups(
             queries.X,
@@ -91,6 +94,7 @@ def search(
             queries.X is rows.X,
             lists.sqdist,
             lists.index,
+            closed,
             threads,
         )
         done(len(some) / len(pairs))

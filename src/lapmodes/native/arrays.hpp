@@ -126,6 +126,7 @@ struct Shortlists {
     T* sqdist;
     std::int32_t* index;
     std::int64_t k;
+    const bool* closed;  // (n) lists that take nothing more; read by comparisons only
 };
 
 // Modes are taken in groups that fill one cache line.

@@ -44,7 +44,7 @@ class Panels {
         for (std::int64_t t = 0; t < d_; ++t) center[t] /= T(groups_.size(group));
     }
 
-    // Where the group has no lists of its own, they are closed. What fills the last panel has no norm: it is near nothing.
+    // Lists that are closed, or all where the group has none, take nothing. What fills the last panel has no norm: it is near nothing.
     void take(std::int64_t group, const T* center, bool open) {
         numbers_ = groups_.numbers(group);
         size_ = groups_.size(group);
@@ -53,11 +53,12 @@ class Panels {
             for (std::int64_t r = first; r < first + width_; ++r) {
                 limit_[r] = -1;
                 if (r >= size_) sqnorm_[r] = std::numeric_limits<T>::quiet_NaN();
-                else if (open) set_limit(r);
+                else if (open && !lists_.closed[numbers_[r]]) set_limit(r);
             }
         }
     }
 
+    bool takes(std::int64_t r) const { return limit_[r] >= 0; }
     // Beyond this no row can enter the list, whatever the rounding.
     void set_limit(std::int64_t r) { limit_[r] = Shortlist<T>(lists_, numbers_[r]).worst() + slack_ * sqnorm_[r]; }
 
@@ -184,15 +185,18 @@ class Comparison {
         const std::int32_t row = left_.number(r), col = right_.number(c);
         if (same_ && row == col) return;
         Shortlist<T> mine(lists_, row), other(lists_, mutual_ ? col : row);
-        const bool open = mine.takes(0, col) && !mine.has(col);
-        const bool open_too = mutual_ && other.takes(0, row) && !other.has(row);
+        const bool open = left_.takes(r) && mine.takes(0, col) && !mine.has(col);
+        const bool open_too = right_.takes(c) && other.takes(0, row) && !other.has(row);
         if (!open && !open_too) return;
         const T d2 = row_sqdist(left_.row(r), right_.row(c), d_, std::max(mine.worst(), other.worst()));
-        if (open && mine.takes(d2, col)) locks_->with(row, [&] { mine.offer(d2, col); });
-        left_.set_limit(r);
-        if (!mutual_) return;
-        if (open_too && other.takes(d2, row)) locks_->with(col, [&] { other.offer(d2, row); });
-        right_.set_limit(c);
+        if (open) {
+            if (mine.takes(d2, col)) locks_->with(row, [&] { mine.offer(d2, col); });
+            left_.set_limit(r);
+        }
+        if (open_too) {
+            if (other.takes(d2, row)) locks_->with(col, [&] { other.offer(d2, row); });
+            right_.set_limit(c);
+        }
     }
 
     Shortlists<T> lists_;

@@ -126,7 +126,7 @@ template <class T>
 Shortlists<T> lists_of(const Out<T>& sqdist, const Out<std::int32_t>& index, std::size_t n) {
     require(sqdist.ndim() == 2 && sqdist.shape(0) == n && sqdist.shape(1) > 0 && sqdist.size() == index.size(),
             "sqdist and index must be (n, k)");
-    return {sqdist.data(), index.data(), static_cast<Index>(sqdist.shape(1))};
+    return {sqdist.data(), index.data(), static_cast<Index>(sqdist.shape(1)), nullptr};
 }
 
 template <class T>
@@ -196,18 +196,20 @@ void bind(nb::module_& m) {
     m.def("compare_groups", [](const In<T>& Q, const In<std::int32_t>& q_order, const In<Index>& q_starts,
                                const In<T>& X, const In<std::int32_t>& order, const In<Index>& starts,
                                const In<std::int32_t>& pairs, bool same, const Out<T>& sqdist,
-                               const Out<std::int32_t>& index, int threads) {
+                               const Out<std::int32_t>& index, const In<bool>& closed, int threads) {
         const Groups<T> queries = groups_of(Q, q_order, q_starts), rows = groups_of(X, order, starts);
         require(queries.d == rows.d, "Q and X must have the same columns");
         require(pairs.ndim() == 2 && pairs.shape(1) == 2, "pairs must be (count, 2)");
-        const Shortlists<T> lists = lists_of(sqdist, index, Q.shape(0));
+        Shortlists<T> lists = lists_of(sqdist, index, Q.shape(0));
+        require(closed.size() == Q.shape(0), "closed must have an entry for each list");
+        lists.closed = closed.data();
         const Index count = pairs.shape(0), mean_rows = rows.count ? X.shape(0) / rows.count : 0;
         threads = useful_threads(threads, count * mean_rows * mean_rows * rows.d);
         nb::gil_scoped_release release;
         kernels<T>().compare_groups(queries, rows, pairs.data(), count, same, lists, threads);
     }, "Q"_a.noconvert(), "q_order"_a.noconvert(), "q_starts"_a.noconvert(), "X"_a.noconvert(), "order"_a.noconvert(),
        "starts"_a.noconvert(), "pairs"_a.noconvert(), "same"_a, "sqdist"_a.noconvert(), "index"_a.noconvert(),
-       "threads"_a);
+       "closed"_a.noconvert(), "threads"_a);
 
     m.def("pick_neighbors", [](const In<T>& Q, const In<T>& X, const In<std::int32_t>& candidates, bool further,
                                const Out<T>& sqdist, const Out<std::int32_t>& index, int threads) {
