@@ -49,7 +49,6 @@ class Neighbors:
         """Without the nearest of each row: for rows that found themselves."""
         return Neighbors(self.indices[:, 1:], self.distances[:, 1:], self.recall)
 
-    @cached_property
     def edges(self) -> tuple[Array, Array, Array]:
         """(start, end, length) of each edge once, where both ends list it from the one with the lower number."""
         fresh = np.empty(self.indices.shape, dtype=bool)

@@ -123,7 +123,7 @@ def test_the_estimator_reports_the_recall(always_cells):
 
 def test_edges_of_both_ends_are_listed_once():
     near = NeighborIndex(clustered(400, d=5), 1).query_self(6)
-    start, end, length = near.edges
+    start, end, length = near.edges()
     pairs = set(zip(np.minimum(start, end).tolist(), np.maximum(start, end).tolist(), strict=True))
     rows = np.repeat(np.arange(400), 6)
     assert len(pairs) == start.size

@@ -22,6 +22,7 @@ def test_small_communities_first_give_as_good_ones(graph, monkeypatch, K):
     W, _ = graph
     whole = community_labels(W, K, 0)
     monkeypatch.setattr(communities, "COARSE_POINTS", 100)
+    monkeypatch.setattr(communities, "COARSE_MEMBERS", 10)
     coarse = community_labels(W, K, 0)
     assert np.unique(whole).size == np.unique(coarse).size == K
     assert modularity(W, coarse) > modularity(W, whole) - 0.02
@@ -29,6 +30,7 @@ def test_small_communities_first_give_as_good_ones(graph, monkeypatch, K):
 
 def test_more_separate_parts_than_clusters(monkeypatch):
     monkeypatch.setattr(communities, "COARSE_POINTS", 100)
+    monkeypatch.setattr(communities, "COARSE_MEMBERS", 10)
     X, _ = make_blobs(600, 2, centers=100 * np.eye(2)[[0, 1, 0, 1]] * [[1], [1], [-1], [-1]], random_state=0)
     W = kneighbors_graph(X, 5)
     assert np.unique(community_labels(csr_array(W.maximum(W.T)), 3, 0)).size == 3

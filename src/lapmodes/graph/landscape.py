@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -76,8 +77,12 @@ def survey(X: Any, neighbors: Neighbors, n_neighbors: int, threads: int, only: G
     half = max(1, n_neighbors // 2)
     core = neighbors.distances[:, min(max(half - 2, 0), neighbors.distances.shape[1] - 1)]
     rough = only is not None or (X.shape[0] > ROUGH_POINTS and X.shape[1] > TREE_DIMENSIONS)
-    with ThreadPoolExecutor(min(threads, 2)) as pool:
-        trees = tuple(pool.map(lambda each: spanning_tree(X, neighbors, threads, each, rough=rough), (None, core)))
+    make = partial(spanning_tree, X, neighbors, threads, rough=rough)
+    if threads == 1:  # in this thread: what one frees the other uses again
+        trees = tuple(map(make, (None, core)))
+    else:
+        with ThreadPoolExecutor(2) as pool:
+            trees = tuple(pool.map(make, (None, core)))
     if only is not None:
         return Landscape((only,), neighbors, trees, n_neighbors)
     fair = without_hubs(neighbors, n_neighbors)

@@ -25,7 +25,7 @@ def spanning_tree(
     link are joined where they are nearest; `rough`: where a search from their medoids finds them near.
     """
     n = neighbors.indices.shape[0]
-    start, end, length = neighbors.edges
+    start, end, length = neighbors.edges()
     tree, parts = _forest(start, end, _raised(start, end, length, core), n)
     while parts.max() > 0:
         bridges = rough_bridges(X, parts) if rough else _bridges(X, parts, threads)

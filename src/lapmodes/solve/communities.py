@@ -12,8 +12,8 @@ from .._records import Array
 
 ROUNDS = 2
 SEARCHES = 20
-COARSE_POINTS = 20_000
-"""Above this the resolution is searched for on a graph of small communities."""
+COARSE_POINTS, COARSE_MEMBERS = 20_000, 500
+"""Above so many points, and so many a cluster, the resolution is searched for on a graph of small communities."""
 FINE = 8
 """Resolution of these, a cluster: some ten to a hundred of them make one."""
 
@@ -23,7 +23,7 @@ def community_labels(W: Any, K: int, seed: int) -> Array:
 
     Where there are many points, those of small communities first stay together; at the end each may move again.
     """
-    if W.shape[0] <= COARSE_POINTS:
+    if W.shape[0] <= max(COARSE_POINTS, COARSE_MEMBERS * K):
         return _search(W, K, seed)[0]
     count, small = _leiden(W, float(FINE * K), 1, seed)
     if count <= K:

@@ -23,14 +23,16 @@ def prominent_labels(landscape: Landscape, K: int, k: int) -> Array:
     near = landscape.neighbors.first(landscape.n_neighbors)
     tree = landscape.trees[0]
     height = log_density(landscape.neighbors.first(k).distances)
-    edges = near.edges
-    start, end = np.concatenate([edges[0], tree.start]), np.concatenate([edges[1], tree.end])
     # In place and one at a time, as there is an entry for each edge: how far saddles lie below zero.
-    depth = _log(np.concatenate([edges[2], tree.length], dtype=np.float64))
+    start, end, length = near.edges()
+    start = np.concatenate([start, tree.start])
+    end = np.concatenate([end, tree.end])
+    depth = _log(np.concatenate([length, tree.length], dtype=np.float64))
+    del length
     low = -height
     np.maximum(depth, low[start], out=depth)
     np.maximum(depth, low[end], out=depth)
-    order = stable_order(depth)
+    order = stable_order(depth.astype(near.distances.dtype, copy=False))
     start = start[order]
     end = end[order]
     saddle = np.negative(depth[order], out=depth)
