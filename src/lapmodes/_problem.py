@@ -166,7 +166,8 @@ def _pose(estimator: Any, X: Any, kind: Any, W: Any, weight: Array | None, progr
         else:
             assert neighbors is not None
             only = built if is_large(estimator, X.shape[0]) else None
-            landscape = survey(X, neighbors, estimator.n_neighbors, threads, only)
+            at_once = 1 if estimator.n_clusters >= MANY_CLUSTERS else threads  # memory is to be saved there
+            landscape = survey(X, neighbors, estimator.n_neighbors, at_once, only)
     recall = 1.0 if neighbors is None else neighbors.recall
     return Problem(
         points,
