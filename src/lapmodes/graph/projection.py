@@ -10,6 +10,7 @@ from .._records import Array
 from .groups import Groups, every_pair, nearest
 
 COMPONENTS = 64
+CHUNK_ROWS = 8192
 SAMPLE_ROWS = 10_000
 """Rows from which the axes are found."""
 TRIED_ROWS, TRIED_NEIGHBORS = 200, 10
@@ -32,12 +33,14 @@ class Projection:
         """The principal axes of X; None where they save little, or do not show who is near."""
         if X.shape[1] <= 2 * COMPONENTS:
             return None
+        from sklearn.utils.extmath import randomized_svd  # not needed at import
+
         rng = np.random.RandomState(seed)
         sample = X[rng.choice(X.shape[0], min(SAMPLE_ROWS, X.shape[0]), replace=False)]
         center = sample.mean(axis=0)
-        sample = sample - center
-        axes = np.linalg.eigh(sample.T @ sample)[1][:, : -COMPONENTS - 1 : -1]
-        found = Projection(center, np.ascontiguousarray(axes))
+        # Rough axes will do, and take seconds where there are tens of thousands of dimensions.
+        axes = randomized_svd(sample - center, COMPONENTS, n_iter=2, random_state=rng)[2].T
+        found = Projection(center, np.ascontiguousarray(axes, dtype=X.dtype))
         tried = X[rng.choice(X.shape[0], min(TRIED_ROWS, X.shape[0]), replace=False)]
         near = _first(tried, X, TRIED_NEIGHBORS, threads)
         seen = _first(found.along(tried), found.along(X), WIDE * TRIED_NEIGHBORS, threads)
@@ -45,7 +48,11 @@ class Projection:
 
     def along(self, X: Array) -> Array:
         """The rows along the axes."""
-        return np.asarray((X - self.center) @ self.axes)
+        out = np.empty((X.shape[0], self.axes.shape[1]), dtype=X.dtype)
+        for start in range(0, X.shape[0], CHUNK_ROWS):
+            rows = slice(start, start + CHUNK_ROWS)
+            np.matmul(X[rows] - self.center, self.axes, out=out[rows])
+        return out
 
 
 def _first(Q: Array, X: Array, k: int, threads: int) -> Array:
