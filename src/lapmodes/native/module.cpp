@@ -22,15 +22,12 @@ void bind_mapping(nb::module_& m);  // mapping.cpp
 void bind_sparse(nb::module_& m);   // sparse.cpp
 void bind_starts(nb::module_& m);   // starts.cpp
 
-using lapmodes::Csr;
 using lapmodes::Groups;
 using lapmodes::kBlockRows;
 using lapmodes::kernels;
 using lapmodes::kLanes;
 using lapmodes::kShares;
 using lapmodes::kStatistics;
-using lapmodes::Modes;
-using lapmodes::Points;
 using lapmodes::Problem;
 using lapmodes::Shortlists;
 using lapmodes::Sweep;
