@@ -50,7 +50,7 @@ def test_pieces_give_what_the_whole_gives(fitted, here, lapmodes, monkeypatch, s
         pa.feather.write_feather(whole, file, chunksize=700)
     pieces = []
     mapped = PreparedModel.predict_proba
-    monkeypatch.setattr(formats.batches, "__defaults__", ((), 600))
+    monkeypatch.setattr(formats, "BATCH_ROWS", 600)
     monkeypatch.setattr(
         PreparedModel, "predict_proba", lambda self, table, **k: pieces.append(table.n_rows) or mapped(self, table, **k)
     )
@@ -66,7 +66,7 @@ def test_pieces_give_what_the_whole_gives(fitted, here, lapmodes, monkeypatch, s
 
 
 def test_a_gap_in_a_later_piece_is_named_and_nothing_stays(fitted, here, lapmodes, monkeypatch):
-    monkeypatch.setattr(formats.batches, "__defaults__", ((), 100))
+    monkeypatch.setattr(formats, "BATCH_ROWS", 100)
     values = np.ones(350)
     column = pa.array(values, mask=np.arange(350) == 303)
     pa.parquet.write_table(pa.table({"x0": values, "x1": column, "x2": values}), here / "gap.parquet")

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import typer
 
-from ..files.atomic import check_folder_target, whole_folder
+from ..files.atomic import check_folder_target, file_name, whole_folder
 from ..files.formats import is_picture
-from ..files.pipes import named
 from ..report.page import plotly_file
 from .outputs import agreement, sizes, write_all
 from .progress import bars
@@ -44,7 +43,7 @@ def fit_command(wish: Wish, output: Path | None, *, report: bool, overwrite: boo
 
 def default_folder(data: Path) -> Path:
     """Where a result goes if nobody says: beside where the command runs, named after the data."""
-    return Path(f"{named(data).absolute().stem}.lapmodes")
+    return Path(f"{file_name(data).absolute().stem}.lapmodes")
 
 
 def closing_lines(outcome: Outcome, target: Path, *, report: bool) -> list[str]:

@@ -12,8 +12,8 @@ import numpy as np
 
 from .. import __version__
 from ..files import PreparedModel
-from ..files.formats import TABLES
-from ..files.pipes import PIPE, named
+from ..files.atomic import PIPE, file_name
+from ..files.formats import TABLE_FORMATS
 from ..files.results import sink, write_columns
 from ..report.story import Story
 from .config import as_toml, assignments, names
@@ -37,7 +37,7 @@ def write_all(folder: Path, outcome: Outcome, target: Path, *, report: bool) -> 
     write_assignments(folder / f"assignments{suffix}", outcome)
     if suffix in ARRAYS:
         np.save(folder / "labels.npy", outcome.model.labels_, allow_pickle=False)
-    table = suffix if suffix in TABLES else ".csv"
+    table = suffix if suffix in TABLE_FORMATS else ".csv"
     write_columns(folder / f"modes{table}", modes_columns(outcome))
     write_columns(folder / f"exemplars{table}", exemplar_columns(outcome))
     PreparedModel(outcome.model, outcome.recipe).save(folder / "model.npz")
@@ -56,7 +56,7 @@ def story(outcome: Outcome, target: Path) -> Story:
     graph = table.graph if wish.graph else None
     given = {name for name in GIVEN if getattr(wish, GIVEN[name]) not in (None, "auto", "euclidean")}
     return Story(
-        title=f"{outcome.model.n_clusters} clusters in {named(wish.data).name}",
+        title=f"{outcome.model.n_clusters} clusters in {file_name(wish.data).name}",
         model=outcome.model,
         points=outcome.points,
         rows=outcome.raw,
@@ -103,7 +103,7 @@ def described(columns: Any, row: int) -> list[tuple[str, Any]]:
 def output_suffix(data: Path) -> str:
     """The ending of the input; CSV for a folder of pictures."""
     suffix = data.suffix.lower()
-    return suffix if suffix in (*TABLES, *ARRAYS) and not data.is_dir() else ".csv"
+    return suffix if suffix in (*TABLE_FORMATS, *ARRAYS) and not data.is_dir() else ".csv"
 
 
 def write_assignments(target: Path, outcome: Outcome) -> None:
@@ -157,7 +157,7 @@ def summary(outcome: Outcome) -> dict[str, Any]:
     solution = model.path_[-1].solution
     facts: dict[str, Any] = {
         "lapmodes": __version__,
-        "file": named(outcome.wish.data).name,
+        "file": file_name(outcome.wish.data).name,
         "rows": outcome.table.n_rows,
         "features": len(outcome.recipe.features),
         "n_clusters": int(model.n_clusters),

@@ -10,9 +10,8 @@ import numpy as np
 import typer
 
 from ..files import FileError
-from ..files.atomic import check_file_target, whole_file
-from ..files.formats import TABLES
-from ..files.pipes import named
+from ..files.atomic import check_file_target, file_name, whole_file
+from ..files.formats import TABLE_FORMATS
 from ..files.results import write_columns
 from .progress import bars
 from .run import Wish, run
@@ -22,12 +21,12 @@ def path_command(
     wish: Wish, steps: int, output: Path | None, labels: Path | None, *, overwrite: bool, quiet: bool
 ) -> None:
     """Solve along the path, print a table, write it."""
-    target = output or Path(f"{named(wish.data).stem}.path.csv")
+    target = output or Path(f"{file_name(wish.data).stem}.path.csv")
     for each in (target, labels):
         if each is not None:
             check_file_target(each, overwrite=overwrite)
-            if each.suffix.lower() not in TABLES:
-                raise FileError(f"{str(each)!r} has no ending of a table. Use one of {', '.join(TABLES)}.")
+            if each.suffix.lower() not in TABLE_FORMATS:
+                raise FileError(f"{str(each)!r} has no ending of a table. Use one of {', '.join(TABLE_FORMATS)}.")
     with bars(quiet=quiet) as shown:
         outcome = run(wish, shown, lambda line: None, path=steps)
     table = path_table(outcome.model.path_)

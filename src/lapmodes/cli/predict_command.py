@@ -10,9 +10,8 @@ import typer
 
 from .._rows import largest_columns
 from ..files import FileError, PreparedModel, Table
-from ..files.atomic import check_file_target
+from ..files.atomic import PIPE, check_file_target, delivered, spooled
 from ..files.formats import batches, is_picture
-from ..files.pipes import PIPE, delivered, spooled
 from ..files.results import sink
 from .config import names
 from .outputs import kept_columns, output_suffix

@@ -15,9 +15,9 @@ from .. import LaplacianKModes
 from .._records import Array
 from .._validation import check_parameters
 from ..files import FileError, Reading, Recipe, Table, learn, read
+from ..files.atomic import spooled
+from ..files.base import counted, existing_file
 from ..files.columns import check_known
-from ..files.pipes import spooled
-from ..files.problems import counted, existing_file
 from ..files.recipe import check_directions
 from ..report.story import Selection
 from .choose import choose_n_clusters, table_lines

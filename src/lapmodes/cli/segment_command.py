@@ -13,8 +13,8 @@ import typer
 from .. import __version__
 from .._records import Array
 from ..files.atomic import check_folder_target, whole_folder
+from ..files.base import counted, existing_file
 from ..files.pictures import read_pixels, write_png
-from ..files.problems import counted, existing_file
 from .config import as_toml
 from .progress import bars
 

@@ -12,9 +12,8 @@ import numpy as np
 from .._persistence import load, load_extra, save_model
 from .._records import Array
 from .._rows import largest_columns
-from .problems import FileError, existing_file
+from .base import FileError, Table, existing_file
 from .recipe import Recipe
-from .table import Table
 
 
 @dataclass(frozen=True)

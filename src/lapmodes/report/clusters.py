@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from .._records import Array
 from .colors import hex_colors
@@ -155,9 +156,8 @@ def typical_rows(story: Story, k: int) -> list[int]:
 def location(rows: Any) -> tuple[Array, Array]:
     """Mean and standard deviation of each column."""
     if issparse(rows):
-        mean = np.asarray(rows.mean(axis=0), dtype=np.float64).ravel()
-        square = np.asarray(rows.multiply(rows).mean(axis=0), dtype=np.float64).ravel()
-        return mean, np.sqrt(np.maximum(square - mean**2, 0))
+        mean, variance = mean_variance_axis(rows.tocsr(), axis=0)
+        return mean.astype(np.float64), np.sqrt(variance.astype(np.float64))
     return rows.mean(axis=0, dtype=np.float64), rows.std(axis=0, dtype=np.float64)
 
 
