@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .style import PALETTE, _axes, _matplotlib
+from .style import PALETTE, _axes, _whole_numbers, _without_sides
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from .. import Selection
 
 
 def plot_convergence(model: Any, ax: Axes | None = None) -> Axes:
@@ -42,12 +44,12 @@ def plot_convergence(model: Any, ax: Axes | None = None) -> Axes:
         gap_ax.set_yscale("log")
     else:  # without smoothing each step is exact and the gap is 0
         gap_ax.set_ylim(bottom=0)
-    ax.xaxis.set_major_locator(_matplotlib("ticker").MaxNLocator(integer=True, min_n_ticks=1))
+    _whole_numbers(ax.xaxis)
     ax.set_xlabel("alternation")
     ax.set_ylabel("objective", color=objective_color)
     gap_ax.set_ylabel("certified gap", color=gap_color)
-    for side in (ax, gap_ax):
-        side.spines["top"].set_visible(False)
+    for each in (ax, gap_ax):
+        _without_sides(each, "top")
     return ax
 
 
@@ -89,18 +91,18 @@ def plot_path(path: Any, ax: Axes | None = None) -> Axes:
     shown = np.flatnonzero(finite)  # with infinite bandwidth the objective is another one
     objective_ax.plot(steps[shown], [points[i].solution.objective for i in shown], "o-", color=objective_color)
     objective_ax.set_ylabel("objective", color=objective_color)
-    for side in (ax, objective_ax):
-        side.spines["top"].set_visible(False)
+    for each in (ax, objective_ax):
+        _without_sides(each, "top")
     return ax
 
 
-def plot_selection(selection: Any, ax: Axes | None = None) -> Axes:
-    """The score of each number of clusters that was compared, the chosen one marked.
+def plot_selection(selection: Selection, ax: Axes | None = None) -> Axes:
+    """The criteria over the numbers of clusters that were compared, the recommended one marked.
 
     Parameters
     ----------
-    selection : lapmodes.Selection, or a record with `n_clusters`, `header` and `rows`
-        What :func:`lapmodes.select` returns, or rows that begin with the number of clusters and end with the score.
+    selection : lapmodes.Selection
+        What :func:`lapmodes.select` returns.
     ax : matplotlib Axes, optional
         Where to draw; the current axes by default.
 
@@ -110,23 +112,14 @@ def plot_selection(selection: Any, ax: Axes | None = None) -> Axes:
 
     Examples
     --------
+    >>> from lapmodes import select
+    >>> from lapmodes.datasets import make_moons_with_outliers
     >>> from lapmodes.plotting import plot_selection
-    >>> from lapmodes.report import Selection
-    >>> ax = plot_selection(Selection(3, ("clusters", "score"), ((2, 0.4), (3, 0.7), (4, 0.5)), "it scores best"))
+    >>> X, y = make_moons_with_outliers(200, n_outliers=0, random_state=0)
+    >>> ax = plot_selection(select(X, range(2, 5), random_state=0))
     """
     ax = _axes(ax)
-    if hasattr(selection, "plot"):
-        selection.plot(ax)
-        return ax
-    numbers, scores = [row[0] for row in selection.rows], [row[-1] for row in selection.rows]
-    ax.plot(numbers, scores, "o-", color=PALETTE[0])
-    best = numbers.index(selection.n_clusters)
-    ring: dict[str, Any] = {"markersize": 13, "markerfacecolor": "none", "markeredgewidth": 2, "color": PALETTE[1]}
-    ax.plot(numbers[best], scores[best], "o", **ring)
-    ax.xaxis.set_major_locator(_matplotlib("ticker").MaxNLocator(integer=True, min_n_ticks=1))
-    ax.set(xlabel="clusters", ylabel=selection.header[-1])
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
+    selection.plot(ax)
     return ax
 
 
