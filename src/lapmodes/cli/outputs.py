@@ -15,7 +15,7 @@ from ..files import PreparedModel
 from ..files.atomic import PIPE, file_name
 from ..files.formats import TABLE_FORMATS
 from ..files.results import sink, write_columns
-from ..report.story import Story
+from ..report.content import ReportContent, points_of, selection_reason, selection_rows
 from .config import as_toml, assignments, names
 from .run import Outcome, prepared_lines
 
@@ -50,15 +50,15 @@ def write_all(folder: Path, outcome: Outcome, target: Path, *, report: bool) -> 
         write_page(folder / "report.html", story(outcome, target))
 
 
-def story(outcome: Outcome, target: Path) -> Story:
+def story(outcome: Outcome, target: Path) -> ReportContent:
     """The outcome as the report tells it."""
     wish, recipe, table = outcome.wish, outcome.recipe, outcome.table
     graph = table.graph if wish.graph else None
     given = {name for name in GIVEN if getattr(wish, GIVEN[name]) not in (None, "auto", "euclidean")}
-    return Story(
+    return ReportContent(
         title=f"{outcome.model.n_clusters} clusters in {file_name(wish.data).name}",
         model=outcome.model,
-        points=outcome.points,
+        points=points_of(outcome.model, outcome.points),
         rows=outcome.raw,
         modes=recipe.in_units(outcome.model.cluster_centers_),
         features=recipe.features,
@@ -176,7 +176,8 @@ def summary(outcome: Outcome) -> dict[str, Any]:
         "seconds": outcome.seconds,
     }
     if selection is not None:
-        facts["selection"] = {"why": selection.why, "header": selection.header, "rows": selection.rows}
+        header, rows = selection_rows(selection)
+        facts["selection"] = {"why": selection_reason(selection), "header": header, "rows": rows}
     if outcome.truth is not None:
         facts["agreement"] = agreement(outcome.truth, model.labels_)
     return facts

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import LaplacianKModes
+from .. import LaplacianKModes, Selection
 from .._records import Array
 from .._validation import check_parameters
 from ..files import FileError, Reading, Recipe, Table, learn, read
@@ -19,7 +19,7 @@ from ..files.atomic import spooled
 from ..files.base import counted, existing_file
 from ..files.columns import check_known
 from ..files.recipe import check_directions
-from ..report.story import Selection
+from ..report.content import selection_reason
 from .choose import choose_n_clusters, table_lines
 from .config import assignments, names, number_or_word, pair
 from .progress import Bars
@@ -102,7 +102,7 @@ def run(wish: Wish, bars: Bars, tell: Callable[[str], None], path: int | None = 
         selection = choose_n_clusters(model, points, graph)
         for line in table_lines(selection):
             tell(line)
-        tell(f"Chose {selection.n_clusters} clusters: {selection.why}.")
+        tell(f"Chose {selection.n_clusters} clusters: {selection_reason(selection)}.")
         model.set_params(n_clusters=selection.n_clusters)
         clock.stop("choose")
     with warnings.catch_warnings(record=True) as caught:

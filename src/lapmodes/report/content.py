@@ -1,31 +1,23 @@
-"""What the report tells: a fitted model, its rows in their own units, and how it came about."""
+"""What the report shows: a fitted model, its rows in their own units, and how it came about."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
 from .._records import Array
 
-
-@dataclass(frozen=True)
-class Selection:
-    """A number of clusters, what was compared, and by what rule."""
-
-    n_clusters: int
-    header: tuple[str, ...]
-    rows: tuple[tuple[Any, ...], ...]
-    why: str
+if TYPE_CHECKING:
+    from .. import Selection
 
 
 @dataclass(frozen=True)
-class Story:
+class ReportContent:
     """Everything that the page shows."""
 
     title: str
@@ -48,6 +40,7 @@ class Story:
     given: tuple[str, ...] = ()
     """Parameters that a person set; the others kept their defaults."""
     selection: Selection | None = None
+    """How the number of clusters was chosen, where it was left to the data."""
     agreement: dict[str, float] = field(default_factory=dict)
     commands: tuple[tuple[str, str], ...] = ()
     """(what for, command) to go on from here."""
@@ -62,16 +55,23 @@ class Story:
         """Number of clusters."""
         return int(self.model.n_clusters)
 
+    @property
+    def on_the_map(self) -> tuple[Any, Array]:
+        """Rows and modes to draw: in their own units if there are at most two columns, else as the model sees them."""
+        if self.points.shape[1] <= 2 and self.model.metric != "cosine":
+            return self.rows, np.asarray(self.modes, dtype=np.float64)
+        return self.points, np.asarray(self.model.cluster_centers_, dtype=np.float64)
 
-def story_of(
+
+def report_content(
     model: Any,
     X: Any,
     *,
     title: str | None = None,
     feature_names: Sequence[str] | None = None,
     image_shape: tuple[int, ...] | None = None,
-) -> Story:
-    """The story of an estimator and the rows that it was fitted on."""
+) -> ReportContent:
+    """What there is to show of an estimator and the rows that it was fitted on."""
     check_is_fitted(model)
     names = feature_names if feature_names is not None else getattr(X, "columns", None)
     rows = X if hasattr(X, "tocsr") else np.asarray(X)
@@ -80,10 +80,10 @@ def story_of(
     features = tuple(map(str, names)) if names is not None else tuple(f"column_{i}" for i in range(rows.shape[1]))
     defaults = type(model)().get_params()
     given = tuple(name for name, value in model.get_params().items() if not _same(value, defaults[name]))
-    return Story(
+    return ReportContent(
         title=title or f"{model.n_clusters} clusters of {rows.shape[0]:,} rows",
         model=model,
-        points=rows,
+        points=points_of(model, rows),
         rows=rows,
         modes=np.asarray(model.cluster_centers_),
         features=features,
@@ -93,49 +93,23 @@ def story_of(
     )
 
 
-def write_report(
-    file: str | os.PathLike[str],
-    model: Any,
-    X: Any,
-    *,
-    title: str | None = None,
-    feature_names: Sequence[str] | None = None,
-    image_shape: tuple[int, ...] | None = None,
-) -> None:
-    """Write the report of a fitted model: one HTML file, without network, that anybody can read.
+def points_of(model: Any, rows: Any) -> Any:
+    """The rows as the model sees them: of unit length where directions are compared."""
+    return normalize(rows) if model.metric == "cosine" else rows
 
-    Parameters
-    ----------
-    file : path
-        Where to write; whole or not at all.
-    model : LaplacianKModes or one of its special cases, fitted
-        The model.
-    X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
-        The rows it was fitted on.
-    title : str, optional
-        Heading of the page.
-    feature_names : sequence of str, optional
-        Names of the columns; those of a data frame by default.
-    image_shape : tuple, optional
-        (height, width) or (height, width, 3) where each row is a picture.
 
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from lapmodes import LaplacianKModes
-    >>> from lapmodes.datasets import make_moons_with_outliers
-    >>> from lapmodes.report import write_report
-    >>> X, y = make_moons_with_outliers(100, n_outliers=0, random_state=0)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     page = pathlib.Path(folder) / "report.html"
-    ...     write_report(page, LaplacianKModes(2, random_state=0).fit(X), X, feature_names=["across", "up"])
-    ...     page.stat().st_size > 100_000
-    True
-    """
-    from .page import write_page
+def selection_reason(selection: Selection) -> str:
+    """Why a number of clusters was chosen, and what each criterion would take by itself."""
+    says = ", ".join(f"{name} says {k}" for name, k in selection.preferred.items())
+    return f"it is the largest number on which unlike ways of clustering agree best ({says})"
 
-    story = story_of(model, X, title=title, feature_names=feature_names, image_shape=image_shape)
-    write_page(Path(file), story)
+
+def selection_rows(selection: Selection) -> tuple[tuple[str, ...], tuple[tuple[Any, ...], ...]]:
+    """The names of what was compared and a row for each number of clusters; the agreement, which decides, is last."""
+    criteria = [name for name in reversed(list(selection.preferred)) if name != "agreement"]
+    names = ("smallest", *criteria, "agreement")
+    rows = tuple((int(row["n_clusters"]), *(row[name].item() for name in names)) for row in selection.table)
+    return ("clusters", *names), rows
 
 
 def _same(one: Any, other: Any) -> bool:

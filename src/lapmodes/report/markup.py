@@ -1,16 +1,21 @@
-"""HTML pieces: numbers as people write them, tables, and pictures within the page."""
+"""HTML pieces: numbers as people write them, colours, tables, and pictures within the page."""
 
 from __future__ import annotations
 
 import base64
 import io
 from collections.abc import Sequence
+from colorsys import hls_to_rgb
 from html import escape
 from typing import Any
 
 import numpy as np
 
 from .._records import Array
+from ..plotting import PALETTE
+
+GOLDEN_RATIO = 0.618034
+"""Hues at steps of this part of the circle stay far apart, however many there are."""
 
 
 def number(value: Any) -> str:
@@ -34,6 +39,11 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %" if share in (0, 1) or 0.1 <= share <= 0.99 else f"{100 * share:.1f} %"
 
 
+def section(name: str, title: str, body: str) -> str:
+    """A section with a heading that links can lead to."""
+    return f'<section id="{name}" aria-labelledby="{name}-title"><h2 id="{name}-title">{title}</h2>{body}</section>'
+
+
 def table(
     caption: str, header: Sequence[str], rows: Sequence[Sequence[str]], *, numeric: bool = True, even: bool = False
 ) -> str:
@@ -47,6 +57,14 @@ def table(
         f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(caption)}"><table{style}>'
         f"<caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
+
+
+def hex_colors(n: int) -> list[str]:
+    """The colours of the plots; beyond six, hues far apart with three lightnesses in turn."""
+    if n <= len(PALETTE):
+        return [color.lower() for color in PALETTE[:n]]
+    rgb = [hls_to_rgb((0.55 + GOLDEN_RATIO * i) % 1.0, (0.42, 0.55, 0.66)[i % 3], 0.62) for i in range(n)]
+    return ["#" + "".join(f"{round(255 * part):02x}" for part in color) for color in rgb]
 
 
 def badge(k: int, color: str) -> str:
