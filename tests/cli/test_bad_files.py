@@ -18,7 +18,7 @@ from PIL import Image
 from scipy.sparse import csr_array, save_npz
 
 from lapmodes import LaplacianKModes, _archives
-from lapmodes.cli.guard import INPUT, OUTPUT
+from lapmodes.cli.terminal import INPUT, OUTPUT
 from lapmodes.files import atomic
 
 GOOD = "a,b\n" + "".join(f"{i % 7},{i * i % 11}\n" for i in range(40))

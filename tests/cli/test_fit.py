@@ -208,7 +208,7 @@ def heed_interrupts():
 def test_an_interrupted_run_leaves_nothing(here):
     rng = np.random.default_rng(0)
     np.save(here / "slow.npy", rng.normal(size=(30_000, 15)).astype(np.float32))
-    command = [sys.executable, "-c", "from lapmodes.cli.main import main; main()", "fit", "slow.npy", "-k", "20"]
+    command = [sys.executable, "-c", "from lapmodes.cli import main; main()", "fit", "slow.npy", "-k", "20"]
     with subprocess.Popen(command, cwd=here, stderr=subprocess.PIPE, text=True, preexec_fn=heed_interrupts) as process:
         while "Columns are used" not in process.stderr.readline():
             assert process.poll() is None

@@ -16,7 +16,7 @@ import pytest
 from lapmodes.files import formats, read
 from lapmodes.files.prepared import PreparedModel
 
-COMMAND = [sys.executable, "-c", "from lapmodes.cli.main import main; main()"]
+COMMAND = [sys.executable, "-c", "from lapmodes.cli import main; main()"]
 
 
 def parquet_rows(file, n, seed=0, n_columns=3):

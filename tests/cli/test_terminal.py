@@ -6,14 +6,14 @@ import signal
 import pytest
 import typer
 
-from lapmodes.cli.guard import INTERRUPTED, TERMINATED, UNEXPECTED, guarded
+from lapmodes.cli.terminal import INTERRUPTED, TERMINATED, UNEXPECTED, with_error_messages
 from lapmodes.files.atomic import whole_folder
 
 
 def ended(command):
     """The exit code of a command."""
     try:
-        guarded(command)()
+        with_error_messages(command)()
     except typer.Exit as end:
         return end.exit_code
     except SystemExit as end:
@@ -46,4 +46,4 @@ def test_the_unexpected_is_one_sentence_too(capsys, monkeypatch):
     assert "IndexError: deep inside (unexpected" in line
     monkeypatch.setenv("LAPMODES_TRACEBACK", "1")
     with pytest.raises(IndexError):
-        guarded(command)()
+        with_error_messages(command)()
