@@ -125,6 +125,19 @@ def test_segment_writes_pictures_and_fit_takes_one_too(here, lapmodes):
     np.testing.assert_array_equal(np.load(here / "same" / "labels.npy"), labels)
 
 
+def test_segment_has_the_defaults_of_the_library():
+    from inspect import signature
+
+    from lapmodes.cli.segment import SegmentOptions
+    from lapmodes.image import segment
+
+    defaults = {name: parameter.default for name, parameter in signature(segment).parameters.items()}
+    ours = SegmentOptions(image=None)
+    names = {"segments": "n_segments", "lam": "lam", "bandwidth": "bandwidth", "spatial": "spatial_scale"}
+    assert {name: defaults[name] for name in names.values()} == {names[own]: getattr(ours, own) for own in names}
+    assert ours.color == defaults["color_space"]
+
+
 def test_demo_draws(here, lapmodes, monkeypatch):
     from lapmodes import demo as module
 

@@ -37,13 +37,21 @@ class SegmentOptions:
 @with_error_messages
 def segment(
     image: Annotated[Path, typer.Argument(metavar="IMAGE", help="PNG, JPEG, TIFF, WebP, BMP or GIF.")],
-    segments: Annotated[int, typer.Option("-k", "--segments", min=1, metavar="K", help="Number of segments.")] = 6,
+    segments: Annotated[
+        int, typer.Option("-k", "--segments", min=1, metavar="K", help="Number of segments.")
+    ] = SegmentOptions.segments,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FOLDER", help="Result. [default: IMAGE.lapmodes]")
     ] = None,
-    lam: Annotated[float, typer.Option(metavar="NUMBER", min=0, help="Smoothness of the segments.")] = 3.0,
-    bandwidth: Annotated[float, typer.Option(metavar="NUMBER", help="Kernel width; black to white is 1.")] = 0.15,
-    spatial: Annotated[float, typer.Option(metavar="NUMBER", min=0, help="Weight of the longer side.")] = 0.15,
+    lam: Annotated[
+        float, typer.Option(metavar="NUMBER", min=0, help="Smoothness of the segments.")
+    ] = SegmentOptions.lam,
+    bandwidth: Annotated[
+        float, typer.Option(metavar="NUMBER", help="Kernel width; black to white is 1.")
+    ] = SegmentOptions.bandwidth,
+    spatial: Annotated[
+        float, typer.Option(metavar="NUMBER", min=0, help="Weight of the longer side.")
+    ] = SegmentOptions.spatial,
     color: Annotated[Color, typer.Option(help="Colour space.")] = "lab",
     seed: Seed = 0,
     jobs: Jobs = None,

@@ -9,12 +9,12 @@ import numpy as np
 
 from .._records import Array
 from .._rows import largest_values
-from ..metrics import outlier_scores
+from ..metrics import CHUNK_ENTRIES, outlier_scores
 from ..plotting.style import columns_without_names
 from .clusters import dense_row, describe, row_name, value_range
 from .content import ReportContent
 from .markup import badge, hex_colors, percent, picture, table
-from .payload import CHUNK_ENTRIES, two_largest
+from .payload import two_largest
 
 LISTED = 12
 """Rows in each list."""
