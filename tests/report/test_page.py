@@ -11,11 +11,8 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from lapmodes import KModes, LaplacianKMeans, LaplacianKModes, select
-from lapmodes.metrics import neighbor_log_density
-from lapmodes.report import report_content, rows, write_page, write_report
-from lapmodes.report.method import HIDDEN, MEANING
-from lapmodes.report.payload import principal_axes, project, ranks, sample_rows, two_largest
-from lapmodes.report.rows import training_score
+from lapmodes.report import report_content, write_page, write_report
+from lapmodes.report.payload import project
 
 LIMIT = 10 * 2**20
 
@@ -142,34 +139,6 @@ def test_a_hundred_thousand_points_stay_small(tmp_path):
     assert (tmp_path / "r.html").stat().st_size < LIMIT
 
 
-def test_principal_axes_are_sklearns(told_rows):
-    from sklearn.decomposition import PCA
-
-    pca = PCA(2).fit(told_rows)
-    _, axes, share = principal_axes(told_rows)
-    np.testing.assert_allclose(np.abs(axes.T), np.abs(pca.components_), atol=1e-10)
-    assert share == pytest.approx(pca.explained_variance_ratio_.sum())
-
-
-def test_shares_and_ranks():
-    Z = np.array([[1.0, 0, 0], [1 / 3, 1 / 3, 1 / 3], [0.2, 0.5, 0.3]])
-    first, second, weight = two_largest(Z)
-    assert (first[2], second[2]) == (1, 2)
-    assert weight[2] == pytest.approx(0.5 / 0.8)
-    np.testing.assert_array_equal(ranks(np.array([3.0, 1.0, 2.0])), [255, 0, 128])
-
-
-def test_a_sample_of_the_rows_is_in_order_and_the_same_each_time():
-    assert sample_rows(5, 9).tolist() == [0, 1, 2, 3, 4]
-    some = sample_rows(100, 9)
-    assert len(set(some.tolist())) == 9 and (np.diff(some) > 0).all()
-    np.testing.assert_array_equal(some, sample_rows(100, 9))
-
-
-def test_every_parameter_is_explained():
-    assert set(LaplacianKModes().get_params()) - set(HIDDEN) == set(MEANING)
-
-
 def test_outliers_are_listed_with_their_scores(tmp_path):
     X = np.random.default_rng(0).normal(size=(80, 2)) + np.repeat([[0], [9]], 40, axis=0)
     X[7] = 30.0
@@ -178,26 +147,3 @@ def test_outliers_are_listed_with_their_scores(tmp_path):
     listed = text[text.index('id="outliers"') : text.index('id="proof"')]
     row, score = re.search(r'<tr><th scope="row">(row \d+)</th><td>.*?</td><td>([\d.]+)</td>', listed).groups()
     assert row == "row 8" and float(score) == pytest.approx(model.outlier_score(X)[7], abs=1e-3)
-
-
-@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
-@pytest.mark.parametrize("sparse", [False, True])
-def test_outlier_scores_of_the_fit_agree_with_the_model(told_rows, metric, sparse):
-    dense = np.maximum(told_rows + 4, 0)
-    X = sp.csr_array(dense) if sparse else dense
-    model = LaplacianKModes(3, random_state=0, n_jobs=1, metric=metric).fit(X)
-    score = training_score(model, X, neighbor_log_density(model, X))
-    same = model.predict(X) == model.labels_
-    rarity_only = same & (model.assignments_.max(axis=1) == 1) & (model.predict_proba(X).max(axis=1) == 1)
-    np.testing.assert_allclose(score[rarity_only], model.outlier_score(X)[rarity_only], atol=1e-12)
-    assert rarity_only.sum() > 40
-
-
-def test_outlier_scores_of_many_rows_are_ranks_of_their_density(told_model, told_rows, monkeypatch):
-    monkeypatch.setattr(rows, "EXACT_STEPS", 0)
-    density = neighbor_log_density(told_model, told_rows)
-    score = training_score(told_model, told_rows, density)
-    for k in range(3):
-        own = told_model.labels_ == k
-        certain = own & (told_model.assignments_.max(axis=1) == 1)
-        assert np.all(np.diff(score[certain][np.argsort(density[certain])]) <= 1e-12)

@@ -15,6 +15,7 @@ PURPOSE = "Reading and writing CSV files"
 HEAD_BYTES = 2**16
 """Bytes at the start of a file from which its delimiter, decimal sign and header are found."""
 DELIMITERS = ",;\t|"
+TAB_ENDINGS = (".tsv", ".tab")
 OTHER = {"<!doctype html": "a web page", "<html": "a web page", "<?xml": "XML", "{": "JSON", "[{": "JSON", "[[": "JSON"}
 """How text starts that is something else."""
 MISSING = ("?", "-", "--", ".", "None", "none", "<NA>", "missing", " ")
@@ -70,7 +71,7 @@ def column_names(path: Path, reading: Reading) -> list[str]:
 def open_writer(stream: Any, schema: Any, suffix: str) -> Any:
     """Takes tables and writes delimited text."""
     csv = require("pyarrow.csv", "cli", PURPOSE)
-    options = csv.WriteOptions(delimiter="\t" if suffix == ".tsv" else ",", quoting_style="needed")
+    options = csv.WriteOptions(delimiter="\t" if suffix in TAB_ENDINGS else ",", quoting_style="needed")
     return csv.CSVWriter(stream, schema, write_options=options)
 
 
@@ -108,7 +109,7 @@ def _options(path: Path, reading: Reading) -> dict[str, Any]:
     """How Arrow shall parse this file: its delimiter, decimal sign and header, from the first lines."""
     csv = require("pyarrow.csv", "cli", PURPOSE)
     encoding, head = _head(path, reading.encoding)
-    delimiter = reading.delimiter or ("\t" if path.suffix.lower() in (".tsv", ".tab") else guess_delimiter(head))
+    delimiter = reading.delimiter or ("\t" if path.suffix.lower() in TAB_ENDINGS else guess_delimiter(head))
     if delimiter == " " and reading.delimiter is None and any("  " in line.strip() for line in head):
         raise FileError(f"{str(path)!r} lines its columns up with spaces. Put one comma or tab between them.")
     names = [cell.strip().strip('"') for cell in head[0].split(delimiter)]
