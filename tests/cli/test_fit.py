@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pyarrow as pa
@@ -212,7 +211,6 @@ def test_an_interrupted_run_leaves_nothing(here):
     with subprocess.Popen(command, cwd=here, stderr=subprocess.PIPE, text=True, preexec_fn=heed_interrupts) as process:
         while "Columns are used" not in process.stderr.readline():
             assert process.poll() is None
-        time.sleep(0.3)
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate()
     assert process.returncode == 130
