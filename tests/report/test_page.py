@@ -101,7 +101,7 @@ def test_one_and_two_columns_are_drawn_as_they_are(tmp_path, told_rows, d):
 
 
 @pytest.mark.parametrize(
-    "estimator", [LaplacianKMeans(3), LaplacianKModes(1), LaplacianKModes(3, bandwidth="adaptive")]
+    "estimator", [LaplacianKMeans(3), LaplacianKModes(1), LaplacianKModes(3, bandwidth="entropic")]
 )
 def test_every_kind_of_model_has_a_report(tmp_path, told_rows, estimator):
     Outline(written(tmp_path, estimator.set_params(random_state=0, n_jobs=1).fit(told_rows), told_rows))

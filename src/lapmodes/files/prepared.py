@@ -9,11 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from .._persistence import load, load_extra, save_model
+from .. import load
 from .._records import Array
 from .._rows import largest_columns
 from .base import FileError, Table, existing_file
 from .recipe import Recipe
+
+RECIPE = "recipe"
+"""The note of a saved model that holds the recipe."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,7 @@ class PreparedModel:
         first_row : int, default=0
             Number of its first row in the file, for error messages.
         """
-        if self.model._trained.needs_cross_graph:
+        if self.model.graph_given_:
             raise FileError(
                 "This model was fitted on a graph from the file, in which new rows have no place. "
                 "Fit with --no-graph to predict new rows."
@@ -81,7 +84,7 @@ class PreparedModel:
         file : path
             Written whole or not at all.
         """
-        save_model(self.model, file, extra={"recipe": np.asarray(self.recipe.to_json())})
+        self.model.save(file, notes={RECIPE: self.recipe.to_json()})
 
     @classmethod
     def load(cls, file: str | os.PathLike[str]) -> PreparedModel:
@@ -95,9 +98,8 @@ class PreparedModel:
         path = existing_file(Path(file))
         model = load(path)
         try:
-            text = load_extra(path, "recipe")
-            if text is not None:
-                return cls(model, Recipe.from_json(text))
+            if RECIPE in model.notes_:
+                return cls(model, Recipe.from_json(model.notes_[RECIPE]))
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise FileError(f"The preparation of the data in {str(path)!r} is damaged. Fit again.") from error
         names = getattr(model, "feature_names_in_", None)

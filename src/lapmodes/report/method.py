@@ -19,16 +19,16 @@ MEANING = {
     "metric": "How distance is measured.",
     "laplacian": "How the smoothness is normalised.",
     "init": "Where the search starts.",
-    "anchor": "How much the start counts against the objective.",
-    "balance": "How strongly clusters are kept from growing.",
+    "prior_weight": "How much the votes of the start count, where it has any.",
     "sparse_assignments": "Whether shares are kept without their zeros.",
-    "path": "Steps from K-means on the way to the result.",
     "n_init": "How many starts were tried.",
     "max_iter": "Most rounds of the search.",
     "tol": "When the search rests.",
     "random_state": "Seed of the random start; the same seed gives the same result.",
 }
-HIDDEN = ("callback", "verbose", "n_jobs")
+UNFINISHED = ("stopped", "not converged")
+"""How a fit ends whose modes still moved."""
+HIDDEN = ("verbose", "n_jobs")
 COMPARED = (
     "Smallest is the size of the smallest cluster. In the other columns more is better: valley, how empty the borders "
     "are; eigengap, how much weaker links get with one cluster more; stability, how alike clusters are when a tenth of "
@@ -39,10 +39,10 @@ COMPARED = (
 def proof(content: ReportContent) -> str:
     """Convergence and the certificate in plain words."""
     model = content.model
-    solution = model.path_[-1].solution
     scale = max(abs(model.objective_), np.finfo(float).tiny)
-    rest = "came to rest" if solution.converged else "was stopped before it came to rest"
-    kept = "this was proven to the accuracy asked for" if solution.certified else "this is more than was asked for"
+    rest = "was stopped before it came to rest" if model.status_ in UNFINISHED else "came to rest"
+    exact = model.status_ != "not certified"
+    kept = "this was proven to the accuracy asked for" if exact else "this is more than was asked for"
     gain = f"by more than {number(model.gap_)} ({percent(model.gap_ / scale)} of it)" if model.gap_ > 0 else "at all"
     return (
         f"<p>The search {rest} after {model.n_iter_} rounds. Given these modes, no other way of sharing the rows "
@@ -108,6 +108,6 @@ def reason(content: ReportContent, name: str, value: object) -> str:
     """Who chose the value."""
     if name == "n_clusters" and content.selection is not None:
         return f"Chosen: {escape(selection_reason(content.selection))}."
-    if isinstance(value, str) and value in ("auto", "adaptive"):
+    if value == "auto" or (name == "bandwidth" and isinstance(value, str)):
         return "Chosen from the data by the rule “" + value + "”."
     return "Set for this run." if name in content.given else "The default."
