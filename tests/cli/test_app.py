@@ -57,7 +57,12 @@ SHELLS = {
 @pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize(
     ("typed", "expected"),
-    [("lapmodes pre", "predict"), ("lapmodes fit --ban", "--bandwidth"), ("lapmodes fit --impute med", "median")],
+    [
+        ("lapmodes pre", "predict"),
+        ("lapmodes fit --ban", "--bandwidth"),
+        ("lapmodes fit --impute med", "median"),
+        ("lapmodes fit --affinity se", "self-tuning"),
+    ],
 )
 def test_shell_completion(shell, typed, expected):
     """What the scripts of --install-completion ask for when the tab key is pressed."""
@@ -148,12 +153,12 @@ def test_demo_draws(here, lapmodes, monkeypatch):
 def test_options_offer_what_the_library_knows():
     from typing import get_args
 
-    from lapmodes.cli.fit import Affinity
+    from lapmodes.cli.fit import AFFINITIES
     from lapmodes.cli.options import Impute, Scale
     from lapmodes.files.recipe import IMPUTATIONS, SCALINGS
     from lapmodes.graph.affinity import KINDS
 
-    assert set(get_args(Affinity)) == {"auto", *KINDS}
+    assert set(AFFINITIES) == {"auto", *KINDS}
     assert set(get_args(Scale.__origin__)) == set(SCALINGS)
     assert set(get_args(get_args(Impute.__origin__)[0])) == set(IMPUTATIONS)
 

@@ -36,6 +36,7 @@ def test_a_new_user_gets_everything(blobs_csv, here, lapmodes):
     summary = json.loads((folder / "summary.json").read_text())
     assert summary["sizes"] == [30, 30]
     assert summary["agreement"]["accuracy"] == 1.0
+    assert summary["status"] == "converged"
     rows = pa.csv.read_csv(folder / "assignments.csv")
     assert rows.column_names == ["id", "cluster", "cluster_0", "cluster_1"]
     Z = np.column_stack([rows["cluster_0"], rows["cluster_1"]])

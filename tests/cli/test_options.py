@@ -59,6 +59,7 @@ def test_further_parameters_have_types():
         (lambda: number_or_word("nan", "--lam"), "--lam must be a number of at least 0, or 'auto'. Got 'nan' instead"),
         (lambda: number_or_word("-1", "--lam"), "Got '-1' instead"),
         (lambda: number_or_word("wide", "--bandwidth", ("auto", "x")), "at least 0, or 'auto' or 'x'"),
+        (lambda: number_or_word("adaptive", "--bandwidth", ("auto", "entropic")), "now called --bandwidth entropic"),
         (lambda: number_of_clusters("0"), "-k must be a whole number of at least 1, or 'auto'"),
         (lambda: height_and_width("28", "--image"), "--image must look like 28x28. Got '28'"),
         (lambda: further_parameters(["tol"]), "--set must look like NAME=VALUE. Got 'tol'"),

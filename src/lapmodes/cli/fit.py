@@ -22,6 +22,7 @@ from .options import (
     Quiet,
     Scale,
     Seed,
+    refuse_old_word,
 )
 from .terminal import printer, progress_bars, with_error_messages
 
@@ -29,11 +30,11 @@ if TYPE_CHECKING:
     from .fitting import FitOptions, FitRun
 
 Metric = Literal["euclidean", "cosine"]
-Affinity = Literal["auto", "binary", "heat", "adaptive", "entropic", "anchor"]
+AFFINITIES = ("auto", "binary", "heat", "self-tuning", "entropic", "anchor")
 SECOND_SCREEN = {
     "Model": ("lam", "bandwidth", "affinity", "neighbors", "graph", "seed", "set"),
     "Reading": ("delimiter", "encoding", "array", "names", "image"),
-    "Running": ("report", "jobs", "config"),
+    "Running": ("report", "config"),
 }
 """Options that ``--help`` leaves to ``--help-more``, group by group."""
 MORE = "lapmodes.help-more"
@@ -64,6 +65,17 @@ def show_more(context: typer.Context, wanted: bool) -> bool:
     return wanted
 
 
+def check_affinity(kind: str) -> str:
+    """The kind of weights, if there is one of that name."""
+    if kind in AFFINITIES:
+        return kind
+    try:
+        refuse_old_word("--affinity", kind)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+    raise typer.BadParameter(f"{kind!r} is not one of {', '.join(map(repr, AFFINITIES))}.")
+
+
 @with_error_messages
 def fit(
     data: Annotated[
@@ -88,8 +100,16 @@ def fit(
     overwrite: Overwrite = False,
     quiet: Quiet = False,
     lam: Annotated[str, typer.Option(metavar="NUMBER", help="Smoothness of the clusters.")] = "auto",
-    bandwidth: Annotated[str, typer.Option(metavar="NUMBER", help="Kernel width, or adaptive.")] = "auto",
-    affinity: Annotated[Affinity, typer.Option(metavar="KIND", help="binary heat adaptive entropic anchor.")] = "auto",
+    bandwidth: Annotated[str, typer.Option(metavar="NUMBER", help="Kernel width, or entropic.")] = "auto",
+    affinity: Annotated[
+        str,
+        typer.Option(
+            metavar="KIND",
+            callback=check_affinity,
+            autocompletion=lambda: AFFINITIES,
+            help="binary heat self-tuning entropic anchor.",
+        ),
+    ] = "auto",
     neighbors: Annotated[int | None, typer.Option(min=1, metavar="N", help="In the graph. [default: 10]")] = None,
     graph: Annotated[bool, typer.Option(help="Use an .h5ad's graph.")] = True,
     seed: Seed = 0,

@@ -32,8 +32,10 @@ from .terminal import Bars, warnings_as_notes
 
 COMPARED_ROWS = 3000
 """Rows on which numbers of clusters are compared."""
-NOT_COMPARED = ("n_clusters", "init", "path", "n_init")
+NOT_COMPARED = ("n_clusters", "init", "n_init")
 """Parameters of the estimator that the comparison does not take."""
+SPARSE_FROM = 256
+"""Clusters from which the shares are held without their zeros; the files that are written are the same."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,7 +129,7 @@ def fit_model(run: FitRun) -> FitRun:
     began = time.perf_counter()
     with warnings_as_notes() as notes:
         run.model.fit(run.points, graph=run.graph)
-    run.model.set_params(callback=None)
+    run.model.set_params(verbose=False)
     seconds = run.seconds | {"fit": round(time.perf_counter() - began, 3)}
     return replace(run, notes=tuple(notes), seconds=seconds)
 
@@ -156,23 +158,24 @@ def choose_n_clusters(run: FitRun, say: Callable[[str], None]) -> FitRun:
 
 def estimator(options: FitOptions, bars: Bars) -> LaplacianKModes:
     """The estimator that the options describe; 2 clusters while the number is still to be chosen."""
+    n_clusters = number_of_clusters(options.clusters) or 2
     parameters: dict[str, Any] = {
-        "n_clusters": number_of_clusters(options.clusters) or 2,
+        "n_clusters": n_clusters,
         "lam": number_or_word(options.lam, "--lam"),
-        "bandwidth": number_or_word(options.bandwidth, "--bandwidth", ("auto", "adaptive")),
+        "bandwidth": number_or_word(options.bandwidth, "--bandwidth", ("auto", "entropic")),
         "affinity": options.affinity,
         "metric": options.metric,
         "n_jobs": options.jobs,
         "random_state": options.seed,
-        "callback": bars,
+        "sparse_assignments": n_clusters >= SPARSE_FROM,
+        "verbose": bars,
     }
     if options.neighbors is not None:
         parameters["n_neighbors"] = options.neighbors
-    further = further_parameters(options.set)
-    unknown = sorted(set(further) - set(LaplacianKModes().get_params()))
-    if unknown:
-        raise ValueError(f"--set: there is no parameter {unknown[0]!r} of LaplacianKModes.")
-    return LaplacianKModes(**(parameters | further))
+    try:
+        return LaplacianKModes(**(parameters | further_parameters(options.set)))
+    except TypeError as error:  # there is no such parameter
+        raise ValueError(f"--set: {error}") from error
 
 
 def check_possible(options: FitOptions, points: Any) -> None:

@@ -40,7 +40,6 @@ def facts() -> dict[str, dict[str, str]]:
     import platform
 
     from .. import __version__, _native
-    from .._threads import effective_threads
 
     return {
         "lapmodes": {"version": __version__, "python": platform.python_version(), "system": platform.platform()},
@@ -48,7 +47,7 @@ def facts() -> dict[str, dict[str, str]]:
             "kind": platform.machine(),
             "features": ", ".join(cpu_features()) or "not known",
             "kernels for": _native.isa(),
-            "threads": str(effective_threads(None)),
+            "threads": str(_native.max_threads()),
         },
         "needed": {name: installed(name) for name in NEEDED},
         "optional": {name: f"{installed(name)} (extra {extra})" for extra, names in EXTRAS.items() for name in names},

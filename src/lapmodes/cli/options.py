@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 NOT_SAVED = ("config", "quiet", "overwrite", "help_more")
 """Options that say how to run, not what to compute; a TOML file of a run does not hold them."""
 
+RENAMED = {("--bandwidth", "adaptive"): "entropic", ("--affinity", "adaptive"): "self-tuning"}
+"""Words of version 0.1, and what they are called now."""
+
 
 def from_toml(context: typer.Context, path: Path | None) -> Path | None:
     """Make the values of a TOML file the defaults of the command; what is on the command line wins."""
@@ -94,6 +97,7 @@ def column_list(text: str | None) -> list[str]:
 
 def number_or_word(text: str, option: str, words: Sequence[str] = ("auto",)) -> float | str:
     """A number of at least 0, or one of the words that the estimator knows."""
+    refuse_old_word(option, text)
     if text in words:
         return text
     try:
@@ -104,6 +108,12 @@ def number_or_word(text: str, option: str, words: Sequence[str] = ("auto",)) -> 
         choices = " or ".join(map(repr, words))
         raise ValueError(f"{option} must be a number of at least 0, or {choices}. Got {text!r} instead.")
     return value
+
+
+def refuse_old_word(option: str, text: str) -> None:
+    """Say what the words of version 0.1 are called now."""
+    if (option, text) in RENAMED:
+        raise ValueError(f"{option} {text} of version 0.1 is now called {option} {RENAMED[option, text]}.")
 
 
 def number_of_clusters(text: str) -> int | None:

@@ -83,7 +83,7 @@ def next_commands(run: FitRun, target: Path) -> tuple[tuple[str, str], ...]:
     again = ["lapmodes", "fit", "--config", str(target / "parameters.toml"), "-o", "AGAIN"]
     new = ["lapmodes", "predict", str(target), f"NEW{output_suffix(run.options.data)}"]
     first = ("Put new rows into these clusters", shlex.join(new))
-    if run.model._trained.needs_cross_graph:
+    if run.model.graph_given_:
         first = (
             "New rows have no place in the file's graph; for clusters that take them",
             shlex.join([*again, "--no-graph"]),
@@ -156,7 +156,6 @@ def cluster_sizes(model: Any) -> Any:
 def summary(run: FitRun) -> dict[str, Any]:
     """The result in numbers, for other programs."""
     model, selection = run.model, run.selection
-    solution = model.path_[-1].solution
     facts: dict[str, Any] = {
         "file": file_name(run.options.data).name,
         "rows": run.table.n_rows,
@@ -167,8 +166,7 @@ def summary(run: FitRun) -> dict[str, Any]:
         "objective": float(model.objective_),
         "gap": float(model.gap_),
         "iterations": int(model.n_iter_),
-        "converged": bool(solution.converged),
-        "certified": bool(solution.certified),
+        "status": model.status_,
         "lam": float(model.lam_),
         "bandwidth": "one for each row" if np.ndim(model.bandwidth_) else finite(model.bandwidth_),
         "scaling": run.recipe.scaling,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from .options import Clusters, Columns, Config, Drop, Impute, Overwrite, Quiet, Scale, Seed
-from .terminal import progress_bars, with_error_messages
+from .terminal import progress_bars, warnings_as_notes, with_error_messages
 
 
 @with_error_messages
@@ -33,8 +34,9 @@ def path(
     quiet: Quiet = False,
 ) -> None:
     """Follow the clusters of DATA from K-means (σ = ∞, λ = 0) to narrow kernels."""
+    from .. import fit_path
     from ..files.atomic import file_name
-    from .fitting import FitOptions, fit_model, prepare
+    from .fitting import FitOptions, prepare
 
     options = FitOptions(
         data=data,
@@ -51,16 +53,16 @@ def path(
     for file in (target, labels):
         if file is not None:
             check_table_target(file, overwrite=overwrite)
-    with progress_bars(quiet=quiet) as bars:
+    with progress_bars(quiet=quiet) as bars, warnings_as_notes():
         run = prepare(options, bars, lambda line: None)
-        run.model.set_params(path=steps)
-        found = fit_model(run).model.path_
+        parameters = run.model.get_params(deep=False)
+        found = [step_of(model) for model in fit_path(run.points, n_steps=steps, graph=run.graph, **parameters)]
     table = path_table(found)
     if not quiet:
         typer.echo("\n".join(aligned_lines(table)))
     write_table(target, table)
     if labels is not None:
-        write_table(labels, {f"step_{i + 1}": point.solution.labels for i, point in enumerate(found)})
+        write_table(labels, {f"step_{i + 1}": step.labels for i, step in enumerate(found)})
 
 
 def check_table_target(target: Path, *, overwrite: bool) -> None:
@@ -74,22 +76,46 @@ def check_table_target(target: Path, *, overwrite: bool) -> None:
         raise FileError(f"{str(target)!r} has no ending of a table. Use one of {', '.join(TABLE_FORMATS)}.")
 
 
-def path_table(path: list[Any]) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Step:
+    """What is kept of the model of a step."""
+
+    lam: float
+    bandwidth: float
+    """The mean of them where every row has its own."""
+    objective: float
+    gap: float
+    labels: Any
+    sizes: Any
+
+
+def step_of(model: Any) -> Step:
+    """What is kept of a fitted model, which holds much more."""
+    import numpy as np
+
+    return Step(
+        lam=float(model.lam_),
+        bandwidth=float(np.mean(model.bandwidth_)),
+        objective=float(model.objective_),
+        gap=float(model.gap_),
+        labels=model.labels_,
+        sizes=np.bincount(model.labels_, minlength=model.n_clusters),
+    )
+
+
+def path_table(steps: list[Step]) -> dict[str, Any]:
     """What is known of each step."""
     import numpy as np
 
-    solutions = [point.solution for point in path]
-    changed = [0] + [int((a.labels != b.labels).sum()) for a, b in pairwise(solutions)]
-    counts = [np.bincount(each.labels, minlength=each.Z.shape[1]) for each in solutions]
     return {
-        "step": np.arange(1, len(path) + 1),
-        "lam": np.array([point.lam for point in path], dtype=float),
-        "bandwidth": np.array([float(np.mean(point.bandwidth)) for point in path]),
-        "objective": np.array([each.objective for each in solutions]),
-        "gap": np.array([each.gap for each in solutions]),
-        "rows_changed": np.array(changed),
-        "smallest_cluster": np.array([count.min() for count in counts]),
-        "largest_cluster": np.array([count.max() for count in counts]),
+        "step": np.arange(1, len(steps) + 1),
+        "lam": np.array([step.lam for step in steps]),
+        "bandwidth": np.array([step.bandwidth for step in steps]),
+        "objective": np.array([step.objective for step in steps]),
+        "gap": np.array([step.gap for step in steps]),
+        "rows_changed": np.array([0, *(int((a.labels != b.labels).sum()) for a, b in pairwise(steps))]),
+        "smallest_cluster": np.array([step.sizes.min() for step in steps]),
+        "largest_cluster": np.array([step.sizes.max() for step in steps]),
     }
 
 

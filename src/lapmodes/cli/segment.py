@@ -96,7 +96,7 @@ def segment_picture(options: SegmentOptions, output: Path | None, *, overwrite: 
             color_space=options.color,
             random_state=options.seed,
             n_jobs=options.jobs,
-            callback=bars,
+            verbose=bars,
         )
     with whole_folder(target) as folder:
         write_segments(folder, options, pixels, found, notes)
