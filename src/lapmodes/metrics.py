@@ -1,14 +1,22 @@
-"""Scores of a clustering against known classes."""
+"""Scores of a clustering against known classes, and of its points: how certain, how crowded, how unusual they are."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array, issparse
+from scipy.special import entr
 
 from ._records import Array
+from ._rows import largest_columns
 
 AVERAGES = ("max", "min", "geometric", "arithmetic")
+DENSITY_NEIGHBORS = 7
+"""Neighbours by which the density is judged where a model has no graph."""
+CHUNK_ENTRIES = 2**22
+"""Numbers of the edges' coordinates that are held at once."""
 
 
 def clustering_accuracy(y_true: Any, y_pred: Any, *, noise: Any = None) -> float:
@@ -143,6 +151,164 @@ def purity(y_true: Any, y_pred: Any, *, noise: Any = None) -> float:
     """
     counts = _contingency(y_true, y_pred, noise)
     return float(counts.max(axis=0).sum() / counts.sum())
+
+
+def assignment_entropy(assignments: Any) -> Array:
+    """How uncertain each point's assignment is: its entropy, divided by the logarithm of the number of clusters.
+
+    Parameters
+    ----------
+    assignments : array-like or CSR matrix of shape (n_samples, n_clusters)
+        Soft assignments; each row lies on the probability simplex.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        0 where a point belongs to one cluster entirely, 1 where it belongs to all clusters alike.
+
+    Examples
+    --------
+    >>> from lapmodes.metrics import assignment_entropy
+    >>> assignment_entropy([[1.0, 0.0], [0.5, 0.5]]).tolist()
+    [0.0, 1.0]
+    """
+    Z = _rows_of_assignments(assignments)
+    n, n_clusters = Z.shape
+    if n_clusters == 1:
+        return np.zeros(n)
+    terms = csr_array((entr(Z.data), Z.indices, Z.indptr), shape=Z.shape) if issparse(Z) else entr(Z)
+    return np.clip(np.asarray(terms.sum(axis=1)).ravel() / np.log(n_clusters), 0.0, 1.0)
+
+
+def neighbor_log_density(model: Any, X: Any) -> Array:
+    """Logarithm of a kernel density of each point of the fit, by its neighbours in the model's graph only.
+
+    It ranks points much as ``model.score_samples(X)`` does, in a time that grows with the number of edges instead of
+    the square of the number of points. It is low for points that lie alone.
+
+    Parameters
+    ----------
+    model : LaplacianKModes or one of its special cases, fitted
+        Its `graph_` gives the neighbours (a new graph of the 7 nearest where it has none), its `bandwidth_` the width
+        of the Gaussian kernel (the median length of an edge where it is infinite).
+    X : array-like or CSR matrix of shape (n_samples, n_features)
+        The points that the model was fitted on.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        Not normalised: only differences mean something. Points without a neighbour get the lowest value of the others.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lapmodes import LaplacianKModes
+    >>> from lapmodes.metrics import neighbor_log_density
+    >>> X = np.random.default_rng(0).normal(size=(100, 2))
+    >>> X[0] = 9.0
+    >>> model = LaplacianKModes(2, random_state=0).fit(X)
+    >>> int(neighbor_log_density(model, X).argmin())
+    0
+    """
+    points = csr_array(X) if issparse(X) else np.asarray(X)
+    n = model.labels_.shape[0]
+    if points.ndim != 2 or points.shape[0] != n:
+        raise ValueError(f"'X' must be the {n} points that the model was fitted on. Got shape {points.shape}.")
+    if model.metric == "cosine":
+        from sklearn.preprocessing import normalize
+
+        points = normalize(points)
+    start, end, squared = _edge_lengths(_neighbor_graph(model, points), points)
+    width = np.broadcast_to(np.asarray(model.bandwidth_, dtype=np.float64), (n,))
+    if not np.isfinite(width).all():
+        width = np.full(n, np.sqrt(np.median(squared)) if squared.size else 1.0)
+    exponent = -0.5 * squared / np.square(np.maximum(width[end], np.finfo(float).tiny))
+    largest = np.full(n, -np.inf)
+    np.maximum.at(largest, start, exponent)
+    shift = np.where(np.isfinite(largest), largest, 0.0)
+    total = np.bincount(start, np.exp(exponent - shift[start]), minlength=n)
+    with np.errstate(divide="ignore"):
+        density = shift + np.log(total)
+    known = np.isfinite(density)
+    return np.where(known, density, density[known].min(initial=0.0))
+
+
+def outlier_scores(assignments: Any, densities: Any, reference: Sequence[Array] | None = None) -> Array:
+    """How far points are from belonging to a cluster: 0 at the heart of one, towards 1 for outliers.
+
+    The score is ``1 - (1 - rarity) (1 - entropy)``. The rarity of a point is the share of its cluster's members that
+    lie where the cluster is denser; its entropy is that of its assignment, see :func:`assignment_entropy`.
+
+    Parameters
+    ----------
+    assignments : array-like or CSR matrix of shape (n_samples, n_clusters)
+        Soft assignments of the points.
+    densities : array-like of shape (n_samples,)
+        Log density of each point in the cluster of its largest assignment.
+    reference : sequence of n_clusters arrays, optional
+        For each cluster the log densities of its members in ascending order. By default the points themselves are the
+        members.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        Rarities are ranks, so they compare across clusters of any density. Of a cluster's own members the densest has
+        rarity 0 and the loneliest 1.
+
+    Examples
+    --------
+    >>> from lapmodes.metrics import outlier_scores
+    >>> outlier_scores([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0]], [-1.0, -2.0, -9.0]).tolist()
+    [0.0, 0.5, 1.0]
+    """
+    Z, own = _rows_of_assignments(assignments), np.asarray(densities, dtype=np.float64)
+    n, n_clusters = Z.shape
+    if own.shape != (n,):
+        raise ValueError(f"'densities' must have shape ({n},), one number a point. Got {own.shape} instead.")
+    labels = largest_columns(Z)
+    members = [np.sort(own[labels == k]) for k in range(n_clusters)] if reference is None else reference
+    if len(members) != n_clusters:
+        raise ValueError(f"'reference' must have {n_clusters} arrays, one a cluster. Got {len(members)} instead.")
+    rarity = np.ones(n)
+    for k, sorted_members in enumerate(members):
+        if len(sorted_members):
+            at = np.flatnonzero(labels == k)
+            denser = len(sorted_members) - np.searchsorted(sorted_members, own[at], side="right")
+            rarity[at] = np.minimum(denser / max(len(sorted_members) - 1, 1), 1.0)
+    return np.asarray(1 - (1 - rarity) * (1 - assignment_entropy(Z)))
+
+
+def _rows_of_assignments(assignments: Any) -> Any:
+    """Assignments in double precision, as an array or a CSR matrix."""
+    Z = csr_array(assignments) if issparse(assignments) else np.asarray(assignments)
+    if Z.ndim != 2 or Z.shape[1] == 0:
+        raise ValueError(f"'assignments' must have shape (n_samples, n_clusters). Got {Z.shape} instead.")
+    return Z.astype(np.float64, copy=False)
+
+
+def _neighbor_graph(model: Any, points: Any) -> Any:
+    """The model's graph, or a new one of nearest neighbours where it has none."""
+    if model.graph_.nnz:
+        return csr_array(model.graph_)
+    from sklearn.neighbors import kneighbors_graph
+
+    return csr_array(kneighbors_graph(points, min(DENSITY_NEIGHBORS, points.shape[0] - 1)))
+
+
+def _edge_lengths(graph: Any, points: Any) -> tuple[Array, Array, Array]:
+    """Both ends and the squared length of each edge."""
+    start = np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))
+    end = graph.indices
+    squared = np.empty(start.size)
+    step = max(1, CHUNK_ENTRIES // points.shape[1])
+    for first in range(0, start.size, step):
+        part = slice(first, first + step)
+        difference = points[start[part]] - points[end[part]]
+        if issparse(difference):
+            squared[part] = np.asarray(difference.multiply(difference).sum(axis=1)).ravel()
+        else:
+            squared[part] = np.einsum("nd,nd->n", difference, difference, dtype=np.float64)
+    return start, end, squared
 
 
 def _contingency(y_true: Any, y_pred: Any, noise: Any) -> Array:

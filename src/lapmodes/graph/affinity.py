@@ -12,11 +12,9 @@ from scipy.sparse import csr_array
 from .. import _native
 from .._records import Array, Neighbors
 from .anchors import Anchors
-from .bandwidth import LOCAL_NEIGHBOR, entropic_bandwidth, local_scale
+from .bandwidth import ENTROPIC_REACH, LOCAL_NEIGHBOR, effective_neighbors, entropic_bandwidth, local_scale
 
-KINDS = ("binary", "heat", "adaptive", "entropic", "anchor")
-ENTROPIC_REACH = 3
-"""Entropic affinities spread over this many times the perplexity, as in t-SNE."""
+KINDS = ("binary", "heat", "self-tuning", "entropic", "anchor")
 SQRT2 = 2**0.5
 
 
@@ -29,7 +27,7 @@ class Affinity:
     width: float = 1.0
     """Width of the heat kernel."""
     scale: Array | None = None
-    """Local scale of each training point, for the adaptive kind."""
+    """Local scale of each training point, for the self-tuning kind."""
     anchors: Anchors | None = None
     """What ties points together in the anchor kind, which has no use for neighbours."""
 
@@ -48,7 +46,7 @@ class Affinity:
             return near.indices, np.ones_like(d)
         if self.kind == "heat":
             return near.indices, gaussian_weights(near, np.full(1, SQRT2 * self.width, d.dtype), threads=threads)
-        if self.kind == "adaptive":
+        if self.kind == "self-tuning":
             own = local_scale(neighbors)
             return near.indices, gaussian_weights(near, own, self.scale, threads=threads)
         wide = neighbors.first(ENTROPIC_REACH * self.n_neighbors)
@@ -74,11 +72,6 @@ def neighbors_needed(kind: Any, n_neighbors: int) -> int:
     return max(n_neighbors, LOCAL_NEIGHBOR)
 
 
-def effective_neighbors(n_neighbors: int, neighbors: Neighbors) -> float:
-    """The perplexity asked for, kept well below the number of neighbours there are."""
-    return max(1.0, min(float(n_neighbors), neighbors.distances.shape[1] / 1.5))
-
-
 def entropic_weights(neighbors: Neighbors, perplexity: float, threads: int = 1) -> Array:
     """Rows of probabilities over the neighbours with the given perplexity."""
     sigma = entropic_bandwidth(neighbors, perplexity, threads)
@@ -89,22 +82,27 @@ def make_affinity(
     kind: str | Callable[[Array], Array], n_neighbors: int, neighbors: Neighbors, width: float
 ) -> Affinity:
     """Fix what the rule takes from the training points."""
-    scale = local_scale(neighbors) if kind == "adaptive" else None
+    scale = local_scale(neighbors) if kind == "self-tuning" else None
     return Affinity(kind, min(n_neighbors, neighbors.indices.shape[1]), width, scale)
 
 
 def symmetric_weights(affinity: Affinity, neighbors: Neighbors, threads: int = 1) -> Any:
     """W (N, N): neighbours of either end are linked; entropic weights are averaged, others are equal."""
-    A = directed_weights(affinity, neighbors, neighbors.indices.shape[0], threads)
-    W = csr_array((A + A.T) * A.dtype.type(0.5) if affinity.kind == "entropic" else A.maximum(A.T))
+    indices, weights = affinity.weigh(neighbors, threads)
+    return symmetric(indices, weights, average=affinity.kind == "entropic")
+
+
+def symmetric(indices: Array, weights: Array, *, average: bool = False) -> Any:
+    """W (N, N) from the weights (N, k) of each row's neighbours: the larger one of both directions, or their mean."""
+    A = directed(indices, weights, len(indices))
+    W = csr_array((A + A.T) * A.dtype.type(0.5) if average else A.maximum(A.T))
     W.eliminate_zeros()
     W.sort_indices()
     return W.copy()  # SciPy leaves room for the entries of both
 
 
-def directed_weights(affinity: Affinity, neighbors: Neighbors, n_train: int, threads: int = 1) -> Any:
-    """CSR matrix (M, n_train) of weights from each point to its training neighbours."""
-    indices, weights = affinity.weigh(neighbors, threads)
+def directed(indices: Array, weights: Array, n_train: int) -> Any:
+    """CSR matrix (M, n_train) of the weights (M, k) from each point to its training neighbours."""
     m, k = indices.shape
     indptr = np.arange(0, m * k + 1, k, dtype=np.int32 if m * k < 2**31 else np.int64)
     return csr_array((weights.ravel(), indices.ravel(), indptr), shape=(m, n_train))

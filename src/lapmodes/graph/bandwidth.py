@@ -9,6 +9,8 @@ from .._records import Array, Neighbors
 
 LOCAL_NEIGHBOR = 7
 """The neighbour whose distance sets a local scale (Zelnik-Manor & Perona 2005)."""
+ENTROPIC_REACH = 3
+"""Entropic widths look at this many times as many neighbours as their perplexity, as in t-SNE."""
 
 
 def local_scale(neighbors: Neighbors) -> Array:
@@ -26,6 +28,11 @@ def edge_scale(neighbors: Neighbors) -> float:
     """Median distance to a neighbour; positive also among duplicates."""
     positive = neighbors.distances[neighbors.distances > 0]
     return float(np.median(positive)) if positive.size else 1.0
+
+
+def effective_neighbors(n_neighbors: int, neighbors: Neighbors) -> float:
+    """The perplexity asked for, kept well below the number of neighbours there are."""
+    return max(1.0, min(float(n_neighbors), neighbors.distances.shape[1] / 1.5))
 
 
 def entropic_bandwidth(neighbors: Neighbors, perplexity: float, threads: int = 1) -> Array:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ from scipy.sparse import coo_array, csr_array, diags_array
 
 from .. import _native
 from .._records import Array, Graph
+from .._rows import row_arrays
 
 LINK = 10.0
 """Weight of a must-link edge, in mean degrees: it outweighs all other edges of its ends."""
@@ -40,17 +40,12 @@ def build_graph(W: Any, laplacian: str = "unnormalized", sample_weight: Array | 
 def components(W: Any) -> Array:
     """Connected component of each point; SciPy's search takes no more than 2^31 edges, and copies them twice."""
     labels = np.empty(W.shape[0], dtype=np.int32)
-    _native.components(W.indptr.astype(np.int64, copy=False), W.indices.astype(np.int32, copy=False), labels)
+    indptr, indices, _ = row_arrays(W)
+    _native.components(indptr, indices, labels)
     return labels
 
 
-def balanced(graph: Graph, balance: float) -> Graph:
-    """The graph with the masses of clusters kept even: L has balance d d' / sum(d) added, d its diagonal."""
-    total = float(graph.diagonal.sum(dtype=np.float64))
-    return replace(graph, evenness=balance / total) if total > 0 else graph
-
-
-def linked(W: Any, pairs: Array | None) -> Any:
+def link_pairs(W: Any, pairs: Array | None) -> Any:
     """W with an edge of `LINK` mean degrees more for each pair; the same pair twice counts once."""
     if pairs is None or len(pairs) == 0:
         return W

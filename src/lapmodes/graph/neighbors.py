@@ -11,8 +11,7 @@ from scipy.spatial import cKDTree
 
 from .._progress import Step, no_step
 from .._records import Array, Neighbors
-from .cells import CellSearch
-from .groups import Groups, Shortlists, every_pair, search
+from .approximate import CellSearch, Groups, Shortlists, every_pair, search
 
 TREE_DIMENSIONS = 12
 """Up to this dimension a k-d tree beats brute force on ordinary data."""
@@ -21,6 +20,12 @@ EXACT_WORK = 4e11
 CHUNK_ROWS = 8192
 SOME_COPIES = 64
 """Of a row that is repeated thousands of times, unless more neighbours are asked for."""
+SIGNIFICANT = 2.0**36
+"""Distances that agree to one in this many are equal: double precision tells more, but not after a rotation."""
+SPARE = 4
+"""Neighbours to search for beyond those needed, so that equals at the end of a list are all seen."""
+DEEP = 64
+"""The same for lists that end among equals, in few dimensions, where that is cheap."""
 
 
 class Searcher(Protocol):
@@ -47,6 +52,38 @@ class NeighborIndex:
     def query_self(self, k: int, step: Step = no_step) -> Neighbors:
         """The k nearest other rows of X to each row of X."""
         return self._searcher.query_self(min(k, self._X.shape[0] - 1), step)
+
+
+def search_neighbors(X: Any, index: NeighborIndex, k: int, step: Step = no_step) -> Neighbors:
+    """The k nearest rows of each row, distances rounded and equals in the order of the rows.
+
+    So scaled and rotated points have the same neighbours. Single precision is left alone: its last digits are all it
+    has.
+    """
+    if X.dtype != np.float64:
+        return index.query_self(k, step)
+    found = index.query_self(k + SPARE, step)
+    unit = float(found.distances.mean()) or 1.0  # the grid of rounding scales with the points
+    near = _by_distance_and_row(found.indices, found.distances, unit)
+    if near.k > k and X.shape[1] <= TREE_DIMENSIONS:
+        unseen = np.flatnonzero(near.distances[:, -1] == near.distances[:, k - 1])
+        if unseen.size:
+            wide = index.query(X[unseen], k + DEEP)
+            distances = np.where(wide.indices == unseen[:, None], np.inf, wide.distances)
+            wide = _by_distance_and_row(wide.indices, distances, unit)
+            near.indices[unseen, :k], near.distances[unseen, :k] = wide.indices[:, :k], wide.distances[:, :k]
+    indices, distances = (np.ascontiguousarray(each[:, :k]) for each in (near.indices, near.distances))
+    return Neighbors(indices, distances, found.recall)
+
+
+def _by_distance_and_row(indices: Array, distances: Array, unit: float) -> Neighbors:
+    """Each list by distance, rounded to one part in `SIGNIFICANT` of the unit's grid, and equals by row."""
+    mantissa, exponent = np.frexp(distances / unit)
+    indices, distances = indices.copy(), unit * np.ldexp(np.round(mantissa * SIGNIFICANT) / SIGNIFICANT, exponent)
+    tied = np.flatnonzero((distances[:, 1:] <= distances[:, :-1]).any(axis=1))
+    order = np.lexsort((indices[tied], distances[tied]), axis=1)
+    indices[tied], distances[tied] = (np.take_along_axis(each[tied], order, axis=1) for each in (indices, distances))
+    return Neighbors(indices, distances)
 
 
 def _searcher(X: Any, threads: int) -> Searcher:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._records import Array
-from .points import Points, as_points, kernel_values
+from .._records import Array, Points
+from .objective import kernel_values
 
 BLOCK = 2048
 
@@ -17,7 +17,7 @@ def log_cluster_sums(points: Points, queries: Points, Z: Array, sigma: float | A
     norm = -0.5 * D * np.log(2 * np.pi * np.square(widths))
     out = np.empty((queries.n, Z.shape[1]))
     for start in range(0, queries.n, BLOCK):
-        some = as_points(queries.X[start : start + BLOCK], queries.threads)
+        some = queries.take(slice(start, start + BLOCK))
         out[start : start + some.n] = _block(points, some, Z, widths, norm)
     return out
 
