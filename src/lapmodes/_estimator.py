@@ -13,25 +13,15 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._fit import Fitted, Given, Prepared, prepare, solve
+from ._fit import Prepared, prepare, solve
 from ._persistence import save_model
 from ._predict import NewPoints, Trained
 from ._progress import Progress, watch
 from ._records import Array
 from ._row_map import RowMap
 from ._rows import largest_values
-from ._settings import CONSTRAINTS, Settings, refuse_old_names, resolve_settings
-from ._validation import (
-    canonical,
-    check_dense_fits,
-    check_graph,
-    check_init,
-    check_must_link,
-    check_neighbors,
-    check_partial_labels,
-    check_sample_weight,
-    unit_rows,
-)
+from ._settings import CONSTRAINTS, OldAttribute, Settings, refuse_old_names, resolve_settings
+from ._validation import MANY_ENTRIES, Given, canonical, check_dense_fits, check_given, check_init, unit_rows
 from ._warnings import warn_of
 from .solve.objective import nearest_points
 
@@ -45,10 +35,6 @@ except ImportError:  # scikit-learn before 1.9
     def with_callbacks(method: Any) -> Any:
         """Leave the method as it is."""
         return method
-
-
-OLD_ATTRIBUTES = {"votes_": "prior_", "anchor_": "prior_weight", "path_": "lapmodes.fit_path, which yields models"}
-"""Of version 0.1, and what to read instead."""
 
 
 class LaplacianKModes(
@@ -170,6 +156,10 @@ class LaplacianKModes(
     1.0
     """
 
+    votes_ = OldAttribute("prior_")
+    anchor_ = OldAttribute("prior_weight")
+    path_ = OldAttribute("lapmodes.fit_path, which yields a fitted model for each step")
+
     def __init__(
         self,
         n_clusters: int = 8,
@@ -191,7 +181,8 @@ class LaplacianKModes(
         verbose: bool | Callable[[str, int, int | None, str], Any] = False,
         **old_names: Any,
     ) -> None:
-        refuse_old_names(type(self).__name__, old_names)
+        if old_names:
+            refuse_old_names(type(self).__name__, old_names)
         self.n_clusters = n_clusters
         self.lam = lam
         self.bandwidth = bandwidth
@@ -247,52 +238,42 @@ class LaplacianKModes(
         -------
         self
         """
+        given = {"graph": graph, "neighbors": neighbors, "sample_weight": sample_weight}
+        given |= {"partial_labels": partial_labels, "must_link": must_link}
         with watch(self, self.verbose) as progress:
-            data = {"neighbors": neighbors, "partial_labels": partial_labels, "must_link": must_link}
-            settings, rows, prepared = self._prepare(X, progress, graph=graph, sample_weight=sample_weight, **data)
+            settings, rows, prepared = self._prepare(X, given, progress)
             rng = check_random_state(self.random_state)
             runs = (list(solve(prepared, settings, rng, progress))[-1] for _ in range(settings.n_init))
-            best = min(runs, key=_preference)
+            # No trouble first; then the lam asked for, which 'auto' may lower; then a low objective.
+            best = min(
+                runs, key=lambda run: (bool(run.solution.status.message), -run.problem.lam, run.solution.objective)
+            )
             self._store(Trained(best, rows, settings.n_neighbors, settings.metric, settings.laplacian))
+        if best.solution.status.message:
             warn_of(best.solution.status)
         return self
 
     def _prepare(
-        self,
-        X: Any,
-        progress: Progress,
-        *,
-        graph: Any = None,
-        neighbors: Any = None,
-        sample_weight: Any = None,
-        partial_labels: Any = None,
-        must_link: Any = None,
-        steps: Any = None,
+        self, X: Any, given: dict[str, Any], progress: Progress, steps: Any = None
     ) -> tuple[Settings, RowMap, Prepared]:
         """Check everything, put the rows into the order of the work, and build the problem."""
         values = {name: getattr(self, name) for name in CONSTRAINTS}
-        settings = resolve_settings(type(self).__name__, values, graph is not None, steps)
+        settings = resolve_settings(type(self).__name__, values, given["graph"] is not None, steps)
         X = self._validate(X, reset=True)
         n, K = X.shape[0], settings.n_clusters
         if n < K:
             raise ValueError(f"n_samples={n} should be >= n_clusters={K}. Ask for fewer clusters.")
-        weight = check_sample_weight(sample_weight, n, max(K, 2), X.dtype)
-        near = check_neighbors(neighbors, n, X.dtype)
-        if near is not None and weight is not None and not weight.all():
-            raise ValueError("'neighbors' do not go with weights of zero. Leave these samples out of both.")
-        known = check_partial_labels(partial_labels, n, K)
-        if settings.sparse and known is not None:
-            raise ValueError("'partial_labels' need assignments as an array. Leave 'sparse_assignments' at False.")
-        if not settings.sparse:
+        if n * K > MANY_ENTRIES and not settings.sparse:
             check_dense_fits(n, K, X.dtype, arrays=6)
-        W = None if graph is None else check_graph(graph, n, X.dtype)
-        rows = RowMap.of(X, weight, settings.threads, reorder=W is None and near is None)
+        if all(value is None for value in given.values()):
+            checked = Given()
+        else:
+            checked = check_given(X, K, settings.sparse, given)
+        rows = RowMap.of(X, checked, settings.threads)
         if not isinstance(settings.init, str):
             init = check_init(settings.owner, settings.init, n, X.shape[1], K)
             settings = replace(settings, init=(init[0], rows.take(init[1])) if isinstance(init, tuple) else init)
-        pairs = rows.take_pairs(check_must_link(must_link, n))
-        given = Given(rows.take_graph(W), near, rows.take(weight), rows.take(known), pairs)
-        return settings, rows, prepare(rows.take(X), given, settings, progress)
+        return settings, rows, prepare(rows.take(X), rows.take_given(checked), settings, progress)
 
     def _validate(self, X: Any, reset: bool) -> Any:
         """X as a finite array or canonical CSR matrix, its rows of unit length for the cosine metric."""
@@ -326,10 +307,10 @@ class LaplacianKModes(
         self.bandwidth_ = rows.spread(problem.bandwidth) if np.ndim(problem.bandwidth) else float(problem.bandwidth)
         self.prior_ = rows.spread(problem.prior)
         self.graph_ = rows.spread_graph(problem.graph.affinity)
-        self.n_components_ = problem.graph.n_components
+        self.n_components_ = int(problem.graph.component.max()) + 1
         self.neighbor_recall_ = trained.fitted.recall
-        self.graph_given_ = trained.needs_cross_graph
-        self._n_features_out = trained.n_clusters
+        self.graph_given_ = trained.fitted.affinity is None and problem.lam > 0
+        self._n_features_out = solution.C.shape[0]
         self._trained = trained
 
     def fit_predict(self, X: Any, y: Any = None, **fit_params: Any) -> Array:
@@ -350,18 +331,8 @@ class LaplacianKModes(
         check_is_fitted(self)
         save_model(self, file, notes)
 
-    def __getattr__(self, name: str) -> Any:
-        if name in OLD_ATTRIBUTES:
-            raise AttributeError(f"{type(self).__name__} has no {name!r} since version 0.2: see {OLD_ATTRIBUTES[name]}.")
-        return self.__getattribute__(name)  # raises again what was raised before
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _preference(fitted: Fitted) -> tuple[int, float, float]:
-    """Order among starts: few dead clusters; the lam asked for ('auto' may lower it); a low objective."""
-    return len(fitted.solution.empty), -fitted.problem.lam, fitted.solution.objective

@@ -7,24 +7,27 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 
 from ._progress import Progress, Step
 from ._records import Array, Graph, Neighbors, Points, Problem, Solution, Start, Status
 from ._rows import one_hot, replaced_rows
 from ._settings import Settings
-from .graph.affinity import Affinity, make_affinity, neighbors_needed, symmetric_weights
-from .graph.anchors import usual_anchors
-from .graph.bandwidth import (
+from ._validation import Given
+from .graph.affinity import (
     ENTROPIC_REACH,
-    LOCAL_NEIGHBOR,
+    Affinity,
     edge_scale,
     effective_neighbors,
     entropic_bandwidth,
+    local_scale,
     mean_scale,
+    neighbors_needed,
+    symmetric,
 )
-from .graph.laplacian import build_graph, empty_graph, link_pairs
-from .graph.neighbors import NeighborIndex, search_neighbors
+from .graph.anchors import usual_anchors
+from .graph.laplacian import build_graph, link_pairs
+from .graph.neighbors import NeighborIndex, make_index, search_neighbors
 from .solve.alternate import alternate
 from .solve.objective import nearest_mode
 from .start import make_start
@@ -34,19 +37,6 @@ SCALE_POINTS, SCALE_SAMPLE = 20_000, 500
 """Above so many points, the scale of a given graph's points is estimated on so many of them."""
 FIRST_LAM_SHARE = 0.01
 """Where a path of geometric steps begins to smooth, as a share of its last lam."""
-
-
-@dataclass(frozen=True)
-class Given:
-    """What a user hands over beside the points, checked."""
-
-    graph: Any = None
-    neighbors: Neighbors | None = None
-    sample_weight: Array | None = None
-    known: Array | None = None
-    """Cluster of each point, -1 where unknown."""
-    must_link: Array | None = None
-    """Pairs of points that belong together, (M, 2)."""
 
 
 @dataclass(frozen=True)
@@ -77,33 +67,35 @@ class Fitted:
 
 def prepare(X: Any, given: Given, settings: Settings, progress: Progress) -> Prepared:
     """Search neighbours once, build the graph, and resolve lam and bandwidth."""
-    points, kind = Points(X, settings.threads), settings.affinity
+    points, kind, threads = Points(X, settings.threads), settings.affinity, settings.threads
     index, neighbors = _find_neighbors(X, given, settings, progress)
-    bandwidth = resolve_bandwidth(settings.bandwidth, settings.n_neighbors, neighbors, settings.threads)
+    bandwidth = settings.bandwidth
+    if isinstance(bandwidth, str):
+        assert neighbors is not None
+        bandwidth = resolve_bandwidth(bandwidth, settings.n_neighbors, neighbors, threads)
     affinity, W = None, given.graph
     if kind == "anchor":
         affinity = Affinity(kind, settings.n_neighbors, anchors=usual_anchors(X, settings.random_state))
         W = affinity.anchors.between_training()  # type: ignore[union-attr]
     elif kind not in (None, "precomputed"):
         assert neighbors is not None
-        affinity = make_affinity(kind, settings.n_neighbors, neighbors, _heat_width(settings, bandwidth, neighbors))
-        W = symmetric_weights(affinity, neighbors, settings.threads)
-    graph = (
-        empty_graph(points.n, points.dtype)
-        if W is None
-        else build_graph(link_pairs(W, given.must_link), settings.laplacian, given.sample_weight)
-    )
-    problem = Problem(
-        points,
-        graph,
-        auto_lam(graph, points, bandwidth) if settings.lam is None else settings.lam,
-        bandwidth,
-        given.sample_weight,
-        prior_weight=settings.prior_weight,
-        known=given.known,
-    )
+        # The heat kernel is as wide as the density's, as in the paper, where that is one finite number for the whole
+        # fit; elsewhere (a path, entropic or infinite bandwidth) as the median edge is long.
+        one_width = settings.steps is None and np.ndim(bandwidth) == 0 and np.isfinite(bandwidth)
+        width = bandwidth if one_width else edge_scale(neighbors.first(settings.n_neighbors))
+        scale = local_scale(neighbors) if kind == "self-tuning" else None
+        affinity = Affinity(kind, min(settings.n_neighbors, neighbors.indices.shape[1]), width, scale)
+        W = symmetric(*affinity.weigh(neighbors, threads), average=kind == "entropic")
+    elif W is None:
+        W = csr_array((points.n, points.n), dtype=X.dtype)
+    if given.must_link is not None:
+        W = link_pairs(W, given.must_link)
+    graph = build_graph(W, settings.laplacian, given.sample_weight)
+    lam = auto_lam(graph, points, bandwidth) if settings.lam is None else settings.lam
+    weights = {"sample_weight": given.sample_weight, "prior_weight": settings.prior_weight}
+    problem = Problem(points, graph, lam, bandwidth, known=given.known, **weights)
     inputs = None
-    if settings.needs_consensus:
+    if settings.consensus:
         near = None if kind == "precomputed" else neighbors
         inputs = start_inputs(points, graph, near, settings.n_neighbors, settings.n_clusters)
     return Prepared(problem, affinity, index, 1.0 if neighbors is None else neighbors.recall, inputs)
@@ -117,13 +109,13 @@ def _find_neighbors(
     With a given graph and many points only the mean scale needs them: those of some rows do.
     """
     n, on_graph = X.shape[0], settings.affinity == "precomputed"
-    reach = search_reach(settings.n_neighbors, settings.affinity, settings.bandwidth)
-    if settings.needs_consensus and not on_graph:
+    reach = neighbors_needed(settings.affinity, settings.n_neighbors, settings.bandwidth)
+    if settings.consensus and not on_graph:
         reach = max(reach, 2 * settings.n_neighbors)
     reach = min(reach, n - 1)
     if given.neighbors is not None or reach == 0:
         return None, given.neighbors
-    index = NeighborIndex(X, settings.threads)
+    index = make_index(X, settings.threads)
     if on_graph and settings.bandwidth == "auto" and n > SCALE_POINTS:
         some = np.linspace(0, n - 1, SCALE_SAMPLE).astype(np.intp)
         found = index.query(X[some], reach + 1)
@@ -132,33 +124,12 @@ def _find_neighbors(
         return index, search_neighbors(X, index, reach, step)
 
 
-def search_reach(n_neighbors: int, kind: Any, bandwidth: Any) -> int:
-    """How many neighbours the graph and the bandwidth need."""
-    reach = 0 if kind in (None, "precomputed") else neighbors_needed(kind, n_neighbors)
-    if isinstance(bandwidth, str):
-        reach = max(reach, ENTROPIC_REACH * n_neighbors if bandwidth == "entropic" else LOCAL_NEIGHBOR)
-    return reach
-
-
-def resolve_bandwidth(bandwidth: float | str, n_neighbors: int, neighbors: Neighbors | None, threads: int) -> Any:
-    """The kernel width as a float, or an array with one for each point."""
-    if not isinstance(bandwidth, str):
-        return bandwidth
-    assert neighbors is not None
-    if bandwidth == "auto":
+def resolve_bandwidth(rule: str, n_neighbors: int, neighbors: Neighbors, threads: int) -> Any:
+    """'auto': one width for all; 'entropic': an array with one for each point."""
+    if rule == "auto":
         return mean_scale(neighbors)
     wide = neighbors.first(ENTROPIC_REACH * n_neighbors)
     return entropic_bandwidth(wide, effective_neighbors(n_neighbors, wide), threads)
-
-
-def _heat_width(settings: Settings, bandwidth: Any, neighbors: Neighbors) -> float:
-    """Width of the heat kernel: the bandwidth where that is one finite number for the whole fit, as in the paper.
-
-    Elsewhere (a path, entropic or infinite bandwidth) the median length of the graph's edges.
-    """
-    if settings.steps is None and np.ndim(bandwidth) == 0 and np.isfinite(bandwidth):
-        return float(bandwidth)
-    return edge_scale(neighbors.first(settings.n_neighbors))
 
 
 def auto_lam(graph: Graph, points: Points, bandwidth: Any) -> float:
@@ -171,47 +142,43 @@ def auto_lam(graph: Graph, points: Points, bandwidth: Any) -> float:
     return unit / mean if mean > 0 else 0.0
 
 
-def solve(
-    prepared: Prepared, settings: Settings, rng: np.random.RandomState, progress: Progress
-) -> Iterator[Fitted]:
+def solve(prepared: Prepared, settings: Settings, rng: np.random.RandomState, progress: Progress) -> Iterator[Fitted]:
     """One start, then a solution for each step of the path, as they are found."""
+    problem = prepared.problem
     with progress.phase("start") as step:
-        start = make_start(
-            prepared.problem, prepared.inputs, settings.init, settings.n_clusters, rng, sparse=settings.sparse, step=step
-        )
-        step(1, f"{settings.n_clusters} clusters to start from")
+        sparse, K = settings.sparse, settings.n_clusters
+        start = make_start(problem, prepared.inputs, settings.init, K, rng, sparse=sparse, step=step)
+        step(1, f"{K} clusters to start from")
     with progress.phase("alternate") as step:
-        for problem, solution in solve_from(prepared.problem, start, settings, step):
-            yield Fitted(problem, solution, prepared.affinity, prepared.index, prepared.recall)
+        left_to_us = settings.lam is None and not isinstance(settings.steps, list)
+        solutions = solve_with_all_clusters if left_to_us else solve_path
+        for at, solution in solutions(problem, start, settings, step):
+            yield Fitted(at, solution, prepared.affinity, prepared.index, prepared.recall)
 
 
-def solve_from(
+def solve_with_all_clusters(
     problem: Problem, start: Start, settings: Settings, step: Step
-) -> Iterator[tuple[Problem, Solution]]:
-    """A solution for each step of the path from a start.
-
-    A lam that was left to the library is quartered until no cluster dies of it, at most five times.
-    """
-    problem = replace(problem, prior=start.prior)
-    if settings.lam is not None or isinstance(settings.steps, list):
-        yield from solve_path(problem, start, settings, step)
-        return
+) -> list[tuple[Problem, Solution]]:
+    """The path with a lam that the library chose: it is quartered until no cluster dies of it, at most five times."""
     for share in range(6):
         path = list(solve_path(replace(problem, lam=problem.lam / 4**share), start, settings, step))
-        if not path[-1][1].empty or path[-1][1].status.name == "stopped":
+        if path[-1][1].status.name != "empty clusters":
             break
-    yield from path
+    return path
 
 
-def solve_path(
-    problem: Problem, start: Start, settings: Settings, step: Step
-) -> Iterator[tuple[Problem, Solution]]:
+def solve_path(problem: Problem, start: Start, settings: Settings, step: Step) -> Iterator[tuple[Problem, Solution]]:
     """One solution for each (lam, bandwidth) of the path, warm-started from the one before; a stopped one is the last."""
-    for lam, bandwidth in path_steps(problem, settings.steps):
+    problem = replace(problem, prior=start.prior if problem.prior_weight > 0 else None)
+    steps = settings.steps
+    for lam, bandwidth in [(problem.lam, problem.bandwidth)] if steps is None else path_steps(problem, steps):
         at = replace(problem, lam=lam, bandwidth=bandwidth)
         found = alternate(at, start, settings.stopping, step)
         start = Start(found.C, found.Z)
-        yield at, _concluded(at, found)
+        if found.unreached.any():
+            found = _assign_unreached_components(at, found)
+        few = np.unique(found.labels).size < found.Z.shape[1]
+        yield at, _with_degenerate_status(found) if few or found.unreached.any() else found
         if found.status.name == "stopped":
             return
 
@@ -221,8 +188,6 @@ def path_steps(problem: Problem, steps: Any) -> list[tuple[float, Any]]:
 
     A number of steps: K-means, then geometric ones, the bandwidth from the spread of the data, lam from a hundredth.
     """
-    if steps is None:
-        return [(problem.lam, problem.bandwidth)]
     if isinstance(steps, list):
         return [
             (problem.lam if isinstance(lam, str) else lam, problem.bandwidth if isinstance(width, str) else width)
@@ -236,26 +201,23 @@ def path_steps(problem: Problem, steps: Any) -> list[tuple[float, Any]]:
     return [(0.0, np.inf), *((float(lam), problem.bandwidth * wide) for lam, wide in zip(lams, wider, strict=True))]
 
 
-def _concluded(problem: Problem, solution: Solution) -> Solution:
-    """The solution with a status that names an outcome nobody asked for, and no point left without a cluster."""
-    if solution.unreached.any():
-        solution = _assign_unreached_components(problem, solution)
-    if solution.empty:
+def _with_degenerate_status(solution: Solution) -> Solution:
+    """The solution with a status that names an outcome nobody asked for."""
+    empty = np.flatnonzero(np.bincount(solution.labels, minlength=solution.Z.shape[1]) == 0).tolist()
+    if empty:
         status = Status(
             "empty clusters",
-            f"Clusters {solution.empty} ended without any point: 'lam' is too large for their modes to hold "
+            f"Clusters {empty} ended without any point: 'lam' is too large for their modes to hold "
             "their neighbourhood, two modes started in one cluster, or there are too few distinct points. Use a "
             "smaller 'lam', another 'init', or fewer clusters.",
         )
-    elif solution.unreached.any():
+    else:
         status = Status(
             "unreached points",
             f"{int(solution.unreached.sum())} of {solution.unreached.size} points lie in parts of the graph that no "
             "mode's kernel reaches; they went to the cluster of the nearest point elsewhere. Use more 'n_neighbors' "
             "or a larger 'bandwidth'.",
         )
-    else:
-        return solution
     return replace(solution, status=status)
 
 
@@ -267,15 +229,15 @@ def _assign_unreached_components(problem: Problem, solution: Solution) -> Soluti
     """
     points, unreached, C = problem.points, solution.unreached, solution.C
     if unreached.all():
-        Z = one_hot(nearest_mode(points, C), C.shape[0], points.dtype, sparse=issparse(solution.Z))
+        Z = one_hot(nearest_mode(points, C), C.shape[0], solution.Z.dtype, sparse=issparse(solution.Z))
         distance = np.linalg.norm(points.rows(np.arange(points.n)) - C[Z.argmax(axis=1)], axis=1)
     else:
         reached = np.flatnonzero(~unreached)
-        near = NeighborIndex(points.X[reached], points.threads).query(points.X[unreached], 1)
+        near = make_index(points.X[reached], points.threads).query(points.X[unreached], 1)
         distance, Z = near.distances[:, 0], solution.Z[reached[near.indices[:, 0]]]
     part = problem.graph.component[unreached]
     order = np.lexsort((distance, part))
     parts, first = np.unique(part[order], return_index=True)
-    nearest = np.zeros(problem.graph.n_components, dtype=np.intp)
+    nearest = np.zeros(problem.graph.component.max() + 1, dtype=np.intp)
     nearest[parts] = order[first]
     return replace(solution, Z=replaced_rows(solution.Z, unreached, Z[nearest[part]]))

@@ -168,7 +168,7 @@ def _restore(model: Any, header: dict[str, Any], data: dict[str, Array]) -> None
     affinity = rule and Affinity(**rule, scale=data.get("affinity_scale"), anchors=_anchors(data))
     rows = RowMap(int(header["n_samples"]), data.get("sample_of"), data.get("row_of"))
     fitted = Fitted(problem, solution, affinity, None, float(header["recall"]))
-    model.n_features_in_ = problem.points.d
+    model.n_features_in_ = int(problem.points.X.shape[1])
     if "feature_names" in data:
         model.feature_names_in_ = data["feature_names"].astype(object)
     model.notes_ = {str(name): str(text) for name, text in header["notes"].items()}

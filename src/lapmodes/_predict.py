@@ -13,14 +13,14 @@ from scipy.special import logsumexp
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ._fit import Fitted, resolve_bandwidth, search_reach
+from ._fit import Fitted, resolve_bandwidth
 from ._records import Array, Neighbors, Points
 from ._row_map import RowMap
 from ._rows import as_rows, column_sums, largest_columns, scaled_rows
 from ._settings import effective_threads
-from ._validation import check_cross_graph, check_dense_fits
-from .graph.affinity import directed
-from .graph.neighbors import NeighborIndex
+from ._validation import MANY_ENTRIES, check_cross_graph, check_dense_fits
+from .graph.affinity import directed, neighbors_needed
+from .graph.neighbors import NeighborIndex, make_index
 from .metrics import outlier_scores
 from .solve.density import log_cluster_sums
 from .solve.mapping import Reference, map_points
@@ -96,7 +96,8 @@ class NewPoints:
         if issparse(trained.fitted.solution.Z):
             chunks = map_chunks(trained, X, graph, threads)
             return csr_array(vstack([as_rows(Z, Z.dtype, sparse=True) for _, Z in chunks]))
-        check_dense_fits(X.shape[0], trained.n_clusters, trained.X.dtype, arrays=1)
+        if X.shape[0] * trained.n_clusters > MANY_ENTRIES:
+            check_dense_fits(X.shape[0], trained.n_clusters, trained.X.dtype, arrays=1)
         whole = np.empty((X.shape[0], trained.n_clusters), dtype=trained.X.dtype)
         for _ in map_chunks(trained, X, graph, threads, whole):
             pass
@@ -226,7 +227,7 @@ class Trained:
     @cached_property
     def index(self) -> NeighborIndex:
         """Finds the neighbours of new points."""
-        return self.fitted.index or NeighborIndex(self.X, self.fitted.problem.points.threads)
+        return self.fitted.index or make_index(self.X, self.fitted.problem.points.threads)
 
     @cached_property
     def member_densities(self) -> list[Array]:
@@ -248,13 +249,14 @@ class Trained:
         fitted = self.fitted
         kind = fitted.affinity.kind if fitted.affinity is not None and fitted.problem.lam > 0 else None
         bandwidth = "entropic" if np.ndim(fitted.problem.bandwidth) else 1.0
-        reach = search_reach(self.n_neighbors, kind, bandwidth)
+        reach = neighbors_needed(kind, self.n_neighbors, bandwidth)
         return self.index.query(X, reach) if reach else None
 
     def widths(self, neighbors: Neighbors | None, threads: int) -> Any:
         """The bandwidth for these points: the model's one, or entropic from their training neighbours."""
         if np.ndim(self.fitted.problem.bandwidth) == 0:
             return self.fitted.problem.bandwidth
+        assert neighbors is not None
         return resolve_bandwidth("entropic", self.n_neighbors, neighbors, threads)
 
 
@@ -302,7 +304,9 @@ def _cross_graph(trained: Trained, X: Any, graph: Any) -> Any:
 def log_densities(trained: Trained, X: Any, threads: int) -> tuple[Array, Array]:
     """(log p_k(x), log weight of cluster k): shapes (M, K) and (K,)."""
     problem = trained.fitted.problem
-    Z = scaled_rows(trained.fitted.solution.Z.astype(np.float64), problem.sample_weight)
+    Z = trained.fitted.solution.Z.astype(np.float64)
+    if problem.sample_weight is not None:
+        Z = scaled_rows(Z, problem.sample_weight)
     mass = column_sums(Z)
     with np.errstate(divide="ignore", invalid="ignore"):
         log_mass = np.log(mass)

@@ -126,7 +126,7 @@ def watch(estimator: Any, verbose: Any) -> Iterator[Progress]:
     if verbose:
         watchers.append(CallableProgress(verbose) if callable(verbose) else BarProgress())
     if not getattr(estimator, "_skl_callbacks", None):
-        yield ManyProgress(watchers)
+        yield ManyProgress(watchers) if watchers else Progress()
         return
     context = estimator._init_callback_context(max_subtasks=None)
     context.call_on_fit_task_begin(estimator=estimator)

@@ -31,23 +31,13 @@ class Points:
         """Number of points."""
         return int(self.X.shape[0])
 
-    @property
-    def d(self) -> int:
-        """Dimension."""
-        return int(self.X.shape[1])
-
-    @property
-    def dtype(self) -> Any:
-        """Precision of the work."""
-        return self.X.dtype
-
     @cached_property
     def arrays(self) -> tuple[Any, ...]:
         """(X,), or (indptr, indices, values, squared norms, dimension) of sparse rows."""
         if not issparse(self.X):
             return (self.X,)
         squared_norms = np.asarray(self.X.multiply(self.X).sum(axis=1), dtype=self.X.dtype).ravel()
-        return (*row_arrays(self.X), squared_norms, self.d)
+        return (*row_arrays(self.X), squared_norms, int(self.X.shape[1]))
 
     @cached_property
     def spread(self) -> float:
@@ -57,7 +47,7 @@ class Points:
         if issparse(X):
             total = float(np.square(X.data, dtype=np.float64).sum()) / self.n - float(mean @ mean)
         else:
-            rows = max(1, CHUNK_ENTRIES // self.d)
+            rows = max(1, CHUNK_ENTRIES // X.shape[1])
             parts = ((X[i : i + rows] - mean).ravel() for i in range(0, self.n, rows))
             total = sum(float(part @ part) for part in parts) / self.n
         return float(np.sqrt(max(total, 0.0)))
@@ -81,14 +71,9 @@ class Neighbors:
     recall: float = 1.0
     """Share of true neighbours found in a random sample; 1 where the search is exact."""
 
-    @property
-    def k(self) -> int:
-        """Number of neighbours of each row."""
-        return int(self.indices.shape[1])
-
     def first(self, k: int) -> Neighbors:
         """The k nearest only."""
-        if k >= self.k:
+        if k >= self.indices.shape[1]:
             return self
         return Neighbors(self.indices[:, :k], self.distances[:, :k], self.recall)
 
@@ -128,12 +113,7 @@ class Graph:
     degrees: Array
     """Row sums of W."""
     component: Array
-    """Connected component of each point, numbered from 0."""
-
-    @property
-    def n_components(self) -> int:
-        """Number of connected components (an isolated point is one)."""
-        return int(self.component.max()) + 1
+    """Connected component of each point, numbered from 0; an isolated point is one."""
 
     @property
     def laplacian(self) -> Any:
@@ -150,8 +130,6 @@ class Graph:
 
     def astype(self, dtype: Any) -> Graph:
         """The same graph in another precision."""
-        if self.weights.dtype == dtype:
-            return self
         return replace(self, weights=self.weights.astype(dtype), diagonal=self.diagonal.astype(dtype))
 
 
@@ -191,11 +169,10 @@ class Problem:
 
     @cached_property
     def pull(self) -> Any:
-        """What the prior adds to B: alpha P, each row times its sample weight; None without a prior."""
-        if self.prior is None or self.prior_weight == 0:
-            return None
+        """What the prior adds to B: alpha P, each row times its sample weight."""
         unit = self.points.spread**2 if self.in_kmeans_limit else 1.0
-        return scaled_rows(self.prior * self.prior.dtype.type(self.prior_weight * unit), self.sample_weight)
+        pull = self.prior * self.prior.dtype.type(self.prior_weight * unit)
+        return pull if self.sample_weight is None else scaled_rows(pull, self.sample_weight)
 
 
 @dataclass(frozen=True)
@@ -275,9 +252,3 @@ class Solution:
     def labels(self) -> Array:
         """Cluster of largest assignment for each point."""
         return largest_columns(self.Z).astype(np.int32)
-
-    @property
-    def empty(self) -> list[int]:
-        """Clusters that ended without any point."""
-        counts = np.bincount(self.labels, minlength=self.Z.shape[1])
-        return [int(k) for k in np.flatnonzero(counts == 0)]

@@ -14,8 +14,9 @@ from scipy.sparse import csr_array, issparse
 from scipy.spatial import cKDTree
 
 from ._records import Array
+from ._validation import Given
 from .graph.approximate import Cells
-from .graph.neighbors import TREE_DIMENSIONS, NeighborIndex
+from .graph.neighbors import TREE_DIMENSIONS, make_index
 
 ORDERED_ROWS = 50_000
 """Up to this many points, all that is known of them fits into the cache in any order."""
@@ -33,11 +34,15 @@ class RowMap:
     """The row of each sample: itself, or the nearest one where the sample was left out."""
 
     @staticmethod
-    def of(X: Any, sample_weight: Array | None, threads: int, *, reorder: bool) -> RowMap:
-        """Leave out samples of weight zero; put the others into an order that suits the cache if there are many."""
-        n = X.shape[0]
-        kept = None if sample_weight is None or sample_weight.all() else np.flatnonzero(sample_weight)
-        if reorder and not issparse(X) and (n if kept is None else kept.size) > ORDERED_ROWS:
+    def of(X: Any, given: Given, threads: int) -> RowMap:
+        """Leave out samples of weight zero; put the others into an order that suits the cache if there are many.
+
+        A graph or neighbours that were given are in an order of their own, which stays.
+        """
+        n, weight = X.shape[0], given.sample_weight
+        kept = None if weight is None or weight.all() else np.flatnonzero(weight)
+        stays = issparse(X) or given.graph is not None or given.neighbors is not None
+        if not stays and (n if kept is None else kept.size) > ORDERED_ROWS:
             order = local_order(X if kept is None else X[kept])
             kept = order if kept is None else kept[order]
         return RowMap(n) if kept is None else RowMap(n, kept, _row_of(X, kept, threads))
@@ -50,16 +55,16 @@ class RowMap:
         """Columns for the samples as columns for the rows."""
         return matrix if self.sample_of is None else csr_array(matrix[:, self.sample_of])
 
-    def take_graph(self, W: Any) -> Any:
-        """The affinity between rows; None stays None."""
-        return W if W is None or self.sample_of is None else csr_array(W[self.sample_of][:, self.sample_of])
-
-    def take_pairs(self, pairs: Array | None) -> Array | None:
-        """Pairs of samples as pairs of rows, those with a sample that was left out dropped."""
-        if pairs is None or self.row_of is None or self.sample_of is None:
-            return pairs
-        row_of = np.where(self.sample_of[self.row_of] == np.arange(self.n_samples), self.row_of, -1)
-        return row_of[pairs][(row_of[pairs] >= 0).all(axis=1)]
+    def take_given(self, given: Given) -> Given:
+        """What was given for the samples as given for the rows; pairs with a sample that was left out are dropped."""
+        if self.sample_of is None or self.row_of is None:
+            return given
+        W, pairs = given.graph, given.must_link
+        if pairs is not None:
+            row_of = np.where(self.sample_of[self.row_of] == np.arange(self.n_samples), self.row_of, -1)
+            pairs = row_of[pairs][(row_of[pairs] >= 0).all(axis=1)]
+        W = None if W is None else csr_array(W[self.sample_of][:, self.sample_of])
+        return Given(W, given.neighbors, self.take(given.sample_weight), self.take(given.known), pairs)
 
     def spread(self, values: Any) -> Any:
         """Values of the rows as values of the samples; None stays None."""
@@ -68,14 +73,6 @@ class RowMap:
     def samples(self, rows: Array) -> Array:
         """Numbers of rows as numbers of samples."""
         return rows if self.sample_of is None else self.sample_of[rows]
-
-    def spread_mask(self, mask: Array) -> Array:
-        """A mask of the rows as one of the samples, not set for those that were left out."""
-        if self.sample_of is None:
-            return mask
-        spread = np.zeros(self.n_samples, dtype=bool)
-        spread[self.sample_of] = mask
-        return spread
 
     def spread_graph(self, W: Any) -> Any:
         """The affinity between all samples; those that were left out have no edges."""
@@ -105,5 +102,5 @@ def _row_of(X: Any, kept: Array, threads: int) -> Array:
     row_of[kept] = np.arange(kept.size)
     absent = np.flatnonzero(row_of < 0)
     if absent.size:
-        row_of[absent] = NeighborIndex(X[kept], threads).query(X[absent], 1).indices[:, 0]
+        row_of[absent] = make_index(X[kept], threads).query(X[absent], 1).indices[:, 0]
     return row_of

@@ -69,10 +69,8 @@ def largest_values(Z: Any) -> Array:
     return values
 
 
-def scaled_rows(Z: Any, factor: Array | None) -> Any:
-    """Each row times its factor; the rows themselves where there is none."""
-    if factor is None:
-        return Z
+def scaled_rows(Z: Any, factor: Array) -> Any:
+    """Each row times its factor."""
     if not issparse(Z):
         return Z * factor[:, None]
     data = Z.data * np.repeat(factor, np.diff(Z.indptr))

@@ -33,29 +33,28 @@ def is_float(value: Any, low: float = 0.0) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool) and low <= float(value) < np.inf
 
 
-def _is_one_of(value: Any, names: tuple[str, ...]) -> bool:
-    return isinstance(value, str) and value in names
-
-
 CONSTRAINTS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "n_clusters": ("an int of at least 1", lambda value: is_int(value, 1)),
-    "lam": ("a finite float of at least 0 or 'auto'", lambda value: is_float(value) or _is_one_of(value, ("auto",))),
+    "lam": (
+        "a finite float of at least 0 or 'auto'",
+        lambda value: is_float(value) or (isinstance(value, str) and value == "auto"),
+    ),
     "bandwidth": (
         "a float above 0, numpy.inf, 'auto' or 'entropic'",
         lambda value: (
-            _is_one_of(value, ("auto", "entropic"))
+            (isinstance(value, str) and value in ("auto", "entropic"))
             or (isinstance(value, Real) and not isinstance(value, bool) and float(value) > 0)
         ),
     ),
     "affinity": (
         f"a callable or one of {_quoted(('auto', *KINDS, 'precomputed'))}; a graph goes to fit(X, graph=W)",
-        lambda value: callable(value) or _is_one_of(value, ("auto", "precomputed", *KINDS)),
+        lambda value: callable(value) or (isinstance(value, str) and value in ("auto", "precomputed", *KINDS)),
     ),
     "n_neighbors": ("an int of at least 1", lambda value: is_int(value, 1)),
-    "metric": ("'euclidean' or 'cosine'", lambda value: _is_one_of(value, ("euclidean", "cosine"))),
+    "metric": ("'euclidean' or 'cosine'", lambda value: isinstance(value, str) and value in ("euclidean", "cosine")),
     "laplacian": (
         "'unnormalized' or 'normalized'",
-        lambda value: _is_one_of(value, ("unnormalized", "normalized")),
+        lambda value: isinstance(value, str) and value in ("unnormalized", "normalized"),
     ),
     "init": (
         f"one of {_quoted(INITS)}, an array of modes or a tuple (modes, assignments)",
@@ -103,6 +102,8 @@ class Settings:
     laplacian: str
     init: Any
     """The kind of start, or a given one."""
+    consensus: bool
+    """Whether the start is a consensus of candidates."""
     prior_weight: float
     n_init: int
     stopping: Stopping
@@ -112,11 +113,6 @@ class Settings:
     steps: Any = None
     """The path to follow: None, a number of geometric steps, or a list of (lam, bandwidth); a name in it stands for
     the resolved value."""
-
-    @property
-    def needs_consensus(self) -> bool:
-        """Whether the start is a consensus of candidates."""
-        return isinstance(self.init, str) and self.init == "consensus"
 
 
 def resolve_settings(owner: str, values: dict[str, Any], graph_given: bool, steps: Any = None) -> Settings:
@@ -137,6 +133,7 @@ def resolve_settings(owner: str, values: dict[str, Any], graph_given: bool, step
         metric=values["metric"],
         laplacian=values["laplacian"],
         init=init,
+        consensus=isinstance(init, str) and init == "consensus",
         prior_weight=float(values["prior_weight"]),
         n_init=int(values["n_init"]) if isinstance(init, str) else 1,
         stopping=Stopping(tol, min(GAP, tol) or GAP, int(values["max_iter"])),
@@ -155,6 +152,19 @@ def check_parameters(owner: str, values: dict[str, Any]) -> None:
             new = RENAMED_VALUES.get((name, value)) if isinstance(value, str) else None
             hint = f" {value!r} of version 0.1 is now called {new!r}." if new else ""
             raise parameter_error(owner, name, expected, value, hint)
+
+
+class OldAttribute:
+    """An attribute of 0.1: reading it says what took its place."""
+
+    def __init__(self, instead: str) -> None:
+        self.instead = instead
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: object, owner: type) -> None:
+        raise AttributeError(f"{owner.__name__} has no {self.name!r} since version 0.2: see {self.instead}.")
 
 
 def refuse_old_names(owner: str, names: dict[str, Any]) -> None:

@@ -53,7 +53,8 @@ verbose
         verbose: Any = False,
         **old_names: Any,
     ) -> None:
-        refuse_old_names(type(self).__name__, old_names)
+        if old_names:
+            refuse_old_names(type(self).__name__, old_names)
         self.n_clusters = n_clusters
         self.bandwidth = bandwidth
         self.n_neighbors = n_neighbors
@@ -111,7 +112,8 @@ random_state, verbose
         verbose: Any = False,
         **old_names: Any,
     ) -> None:
-        refuse_old_names(type(self).__name__, old_names)
+        if old_names:
+            refuse_old_names(type(self).__name__, old_names)
         self.n_clusters = n_clusters
         self.lam = lam
         self.affinity = affinity

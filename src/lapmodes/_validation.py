@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
@@ -13,6 +14,34 @@ from ._records import Array, Neighbors
 
 MANY_ENTRIES = 2**24
 """Assignments up to which nobody asks how much memory there is."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a user hands over beside the points, checked."""
+
+    graph: Any = None
+    """A symmetric affinity."""
+    neighbors: Neighbors | None = None
+    sample_weight: Array | None = None
+    known: Array | None = None
+    """Cluster of each point, -1 where unknown."""
+    must_link: Array | None = None
+    """Pairs of points that belong together, (M, 2)."""
+
+
+def check_given(X: Any, K: int, sparse: bool, given: dict[str, Any]) -> Given:
+    """Check what was given to fit beside the points X; K clusters are asked for."""
+    n, dtype = X.shape[0], X.dtype
+    weight = check_sample_weight(given.get("sample_weight"), n, max(K, 2), dtype)
+    neighbors = check_neighbors(given.get("neighbors"), n, dtype)
+    if neighbors is not None and weight is not None and not weight.all():
+        raise ValueError("'neighbors' do not go with weights of zero. Leave these samples out of both.")
+    known = check_partial_labels(given.get("partial_labels"), n, K)
+    if sparse and known is not None:
+        raise ValueError("'partial_labels' need assignments as an array. Leave 'sparse_assignments' at False.")
+    graph = None if given.get("graph") is None else check_graph(given["graph"], n, dtype)
+    return Given(graph, neighbors, weight, known, check_must_link(given.get("must_link"), n))
 
 
 def parameter_error(owner: str, name: str, expected: str, got: Any, hint: str = "") -> ValueError:
@@ -166,7 +195,9 @@ def check_neighbors(neighbors: Any, n: int, dtype: Any) -> Neighbors | None:
     if indices.ndim != 2 or indices.shape != distances.shape or len(indices) != n or indices.shape[1] == 0:
         raise ValueError(f"'neighbors' must be {expected}. Got shapes {indices.shape} and {distances.shape}.")
     if not np.issubdtype(indices.dtype, np.integer) or indices.min() < 0 or indices.max() >= n:
-        raise ValueError(f"The indices in 'neighbors' must be ints from 0 to {n - 1}: lists that are not full do not do.")
+        raise ValueError(
+            f"The indices in 'neighbors' must be ints from 0 to {n - 1}: lists that are not full do not do."
+        )
     distances = distances.astype(dtype)
     if not np.isfinite(distances).all() or (distances < 0).any():
         raise ValueError("The distances in 'neighbors' must be finite and non-negative.")
@@ -186,7 +217,7 @@ def check_neighbors(neighbors: Any, n: int, dtype: Any) -> Neighbors | None:
 def check_dense_fits(n: int, K: int, dtype: Any, arrays: int) -> None:
     """Refuse arrays of n x K that would not fit into memory, and name the option that avoids them."""
     size = arrays * n * K * np.dtype(dtype).itemsize
-    if n * K > MANY_ENTRIES and size > available_memory():
+    if size > available_memory():
         raise MemoryError(
             f"Assignments of {n} samples to {K} clusters as arrays need about {size / 2**30:.1f} GiB, more than there is. "
             "Use sparse_assignments=True, which keeps only what is not zero."

@@ -20,9 +20,8 @@ class DegenerateWarning(UserWarning):
 
 
 def warn_of(status: Status) -> None:
-    """Say what kept a fit from being what was asked for, if anything did."""
-    if status.name not in ("converged", "stopped"):
-        warn(status.message, DegenerateWarning if status.is_degenerate else ConvergenceWarning)
+    """Say what kept a fit from being what was asked for."""
+    warn(status.message, DegenerateWarning if status.is_degenerate else ConvergenceWarning)
 
 
 def warn(message: str, category: type[Warning]) -> None:

@@ -86,7 +86,7 @@ def fit_path(
 def _follow(estimator: LaplacianKModes, X: Any, data: dict[str, Any], steps: Any) -> Iterator[LaplacianKModes]:
     """A fitted copy of the estimator for each step."""
     with watch(estimator, estimator.verbose) as progress:
-        settings, rows, prepared = estimator._prepare(X, progress, steps=steps, **data)
+        settings, rows, prepared = estimator._prepare(X, data, progress, steps)
         rng = check_random_state(estimator.random_state)
         for fitted in solve(prepared, settings, rng, progress):
             model = clone(estimator).set_params(lam=fitted.problem.lam)
@@ -96,7 +96,8 @@ def _follow(estimator: LaplacianKModes, X: Any, data: dict[str, Any], steps: Any
                 if hasattr(estimator, name):
                     setattr(model, name, getattr(estimator, name))
             model._store(Trained(fitted, rows, settings.n_neighbors, settings.metric, settings.laplacian))
-            warn_of(fitted.solution.status)
+            if fitted.solution.status.message:
+                warn_of(fitted.solution.status)
             yield model
 
 

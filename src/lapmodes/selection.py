@@ -10,13 +10,13 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from ._estimator import LaplacianKModes
-from ._fit import Prepared, solve_from
+from ._fit import Prepared, solve_path, solve_with_all_clusters
 from ._progress import Step, no_step, watch
 from ._records import Array, Neighbors, Problem, Solution
 from ._rows import adjusted_rand
 from ._settings import Settings
 from .graph.laplacian import build_graph
-from .graph.neighbors import NeighborIndex
+from .graph.neighbors import make_index
 from .start import consensus_start
 from .start.communities import normalized_cut
 from .start.consensus import Consensus, StartInputs, find_consensus, make_partition, start_inputs
@@ -159,9 +159,8 @@ def select(
         raise ValueError("select needs a graph: leave 'lam' at 'auto' or above 0.")
     steps = None if path is None else [(float(lam), float(width)) for lam, width in path]
     with watch(estimator, estimator.verbose) as progress:
-        settings, rows, prepared = estimator._prepare(
-            X, progress, graph=graph, neighbors=neighbors, sample_weight=sample_weight, steps=steps
-        )
+        given = {"graph": graph, "neighbors": neighbors, "sample_weight": sample_weight}
+        settings, rows, prepared = estimator._prepare(X, given, progress, steps)
         with progress.phase("select", len(wanted)) as step:
             found = _compare(prepared, settings, wanted, step)
     return replace(found, labels={K: rows.spread(labels) for K, labels in found.labels.items()})
@@ -178,7 +177,8 @@ def _compare(prepared: Prepared, settings: Settings, wanted: list[int], step: St
     for K in wanted:
         found = find_consensus(inputs, K, check_random_state(settings.random_state), sparse=settings.sparse)
         start = consensus_start(prepared.problem, found)
-        path = list(solve_from(prepared.problem, start, replace(settings, n_clusters=K), no_step))
+        solutions = solve_with_all_clusters if settings.lam is None and settings.steps is None else solve_path
+        path = list(solutions(prepared.problem, start, settings, no_step))
         stability = _stability(draws, found, K, rng)
         rows = [_row(inputs, K, found, point, stability, gaps[K - 1]) for point in path]
         parts.append(np.array(rows, dtype=TABLE))
@@ -227,16 +227,14 @@ def _inputs_among(inputs: StartInputs, rows: Array, K: int) -> StartInputs:
     indices = place[near.indices[rows]]
     left = int((indices >= 0).sum(axis=1).min())
     if left < min(inputs.n_neighbors, rows.size - 1):
-        near = NeighborIndex(points.X, points.threads).query_self(near.k)
+        near = make_index(points.X, points.threads).query_self(near.indices.shape[1])
     else:
         order = np.argsort(indices < 0, axis=1, kind="stable")[:, :left]  # those that are left, nearest first
         near = Neighbors(indices, near.distances[rows]).chosen(order)
     return start_inputs(points, graph, near, inputs.n_neighbors, K)
 
 
-def _stability(
-    draws: list[tuple[Array, StartInputs]], found: Consensus, K: int, rng: np.random.RandomState
-) -> float:
+def _stability(draws: list[tuple[Array, StartInputs]], found: Consensus, K: int, rng: np.random.RandomState) -> float:
     """Mean agreement of the chosen candidate with the one made in the same way from each draw."""
     candidate = found.candidates[found.chosen]
     seeds = rng.randint(2**31 - 1, size=len(draws)).tolist()

@@ -16,7 +16,7 @@ LINK = 10.0
 
 
 def build_graph(W: Any, laplacian: str = "unnormalized", sample_weight: Array | None = None) -> Graph:
-    """Drop self-loops, weigh the edges, find degrees and components.
+    """Drop self-loops and stored zeros, weigh the edges, find degrees and components; W itself is left alone.
 
     An edge between points of weights a and b counts sqrt(a b) times, so that the whole objective
     scales with the weights and a point of weight zero is not there.
@@ -25,8 +25,16 @@ def build_graph(W: Any, laplacian: str = "unnormalized", sample_weight: Array | 
     if sample_weight is not None:
         root = diags_array(np.sqrt(sample_weight).astype(W.dtype))
         W = csr_array(root @ W @ root)
-    W = _without_loops(W)
-    component = components(W)
+    rows = np.repeat(np.arange(W.shape[0], dtype=W.indices.dtype), np.diff(W.indptr))
+    drop = (rows == W.indices) | (W.data == 0)
+    if drop.any() or not W.has_sorted_indices:
+        W = W.copy()
+        W.data[drop] = 0
+        W.eliminate_zeros()
+        W.sort_indices()
+    # SciPy's search for components takes no more than 2^31 edges, and copies them twice.
+    component = np.empty(W.shape[0], dtype=np.int32)
+    _native.components(*row_arrays(W)[:2], component)
     degrees = np.asarray(W.sum(axis=1), dtype=W.dtype)
     if laplacian == "unnormalized":
         return Graph(W, W, degrees, degrees, component)
@@ -35,14 +43,6 @@ def build_graph(W: Any, laplacian: str = "unnormalized", sample_weight: Array | 
     data = W.data * np.repeat(inverse_root, np.diff(W.indptr)) * inverse_root[W.indices]
     S = csr_array((data, W.indices, W.indptr), shape=W.shape)
     return Graph(W, S, (degrees > 0).astype(W.dtype), degrees, component)
-
-
-def components(W: Any) -> Array:
-    """Connected component of each point; SciPy's search takes no more than 2^31 edges, and copies them twice."""
-    labels = np.empty(W.shape[0], dtype=np.int32)
-    indptr, indices, _ = row_arrays(W)
-    _native.components(indptr, indices, labels)
-    return labels
 
 
 def link_pairs(W: Any, pairs: Array | None) -> Any:
@@ -61,15 +61,3 @@ def link_pairs(W: Any, pairs: Array | None) -> Any:
 def empty_graph(n: int, dtype: Any) -> Graph:
     """A graph without edges."""
     return build_graph(csr_array((n, n), dtype=dtype))
-
-
-def _without_loops(W: Any) -> Any:
-    """W without self-loops and stored zeros, columns sorted; the caller's matrix is left alone."""
-    rows = np.repeat(np.arange(W.shape[0], dtype=W.indices.dtype), np.diff(W.indptr))
-    drop = (rows == W.indices) | (W.data == 0)
-    if drop.any() or not W.has_sorted_indices:
-        W = W.copy()
-        W.data[drop] = 0
-        W.eliminate_zeros()
-        W.sort_indices()
-    return W

@@ -28,30 +28,21 @@ DEEP = 64
 """The same for lists that end among equals, in few dimensions, where that is cheap."""
 
 
-class Searcher(Protocol):
-    """What finds the nearest rows."""
+class NeighborIndex(Protocol):
+    """Finds the nearest of the rows X, for rows of X itself or for new points."""
 
-    def query(self, Q: Any, k: int, step: Step) -> Neighbors:
-        """The k nearest rows to each row of Q."""
+    def query(self, Q: Any, k: int, step: Step = no_step) -> Neighbors:
+        """The k nearest rows to each row of Q, all of them where there are fewer."""
 
-    def query_self(self, k: int, step: Step) -> Neighbors:
+    def query_self(self, k: int, step: Step = no_step) -> Neighbors:
         """The k nearest other rows to each row."""
 
 
-class NeighborIndex:
-    """Finds the nearest of the rows X, for rows of X itself or for new points."""
-
-    def __init__(self, X: Any, threads: int) -> None:
-        self._X = X
-        self._searcher = _searcher(X, threads)
-
-    def query(self, Q: Any, k: int, step: Step = no_step) -> Neighbors:
-        """The k nearest rows of X to each row of Q."""
-        return self._searcher.query(Q, min(k, self._X.shape[0]), step)
-
-    def query_self(self, k: int, step: Step = no_step) -> Neighbors:
-        """The k nearest other rows of X to each row of X."""
-        return self._searcher.query_self(min(k, self._X.shape[0] - 1), step)
+def make_index(X: Any, threads: int) -> NeighborIndex:
+    """The index that suits these rows."""
+    if issparse(X):
+        return SparseIndex(X, threads)
+    return TreeIndex(X, threads) if X.shape[1] <= TREE_DIMENSIONS else DenseIndex(X, threads)
 
 
 def search_neighbors(X: Any, index: NeighborIndex, k: int, step: Step = no_step) -> Neighbors:
@@ -65,7 +56,7 @@ def search_neighbors(X: Any, index: NeighborIndex, k: int, step: Step = no_step)
     found = index.query_self(k + SPARE, step)
     unit = float(found.distances.mean()) or 1.0  # the grid of rounding scales with the points
     near = _by_distance_and_row(found.indices, found.distances, unit)
-    if near.k > k and X.shape[1] <= TREE_DIMENSIONS:
+    if near.indices.shape[1] > k and X.shape[1] <= TREE_DIMENSIONS:
         unseen = np.flatnonzero(near.distances[:, -1] == near.distances[:, k - 1])
         if unseen.size:
             wide = index.query(X[unseen], k + DEEP)
@@ -86,12 +77,6 @@ def _by_distance_and_row(indices: Array, distances: Array, unit: float) -> Neigh
     return Neighbors(indices, distances)
 
 
-def _searcher(X: Any, threads: int) -> Searcher:
-    if issparse(X):
-        return SparseSearcher(X, threads)
-    return TreeSearcher(X, threads) if X.shape[1] <= TREE_DIMENSIONS else DenseSearcher(X, threads)
-
-
 class _ByChunks:
     """Queries chunk by chunk; a row's own neighbours are its k + 1 nearest without itself."""
 
@@ -100,7 +85,8 @@ class _ByChunks:
     def _chunk(self, Q: Any, k: int) -> tuple[Array, Array]:
         raise NotImplementedError
 
-    def query(self, Q: Any, k: int, step: Step) -> Neighbors:
+    def query(self, Q: Any, k: int, step: Step = no_step) -> Neighbors:
+        k = min(k, self._X.shape[0])
         indices = np.empty((Q.shape[0], k), dtype=np.int32)
         distances = np.empty((Q.shape[0], k), dtype=Q.dtype)
         for start in range(0, Q.shape[0], CHUNK_ROWS):
@@ -109,7 +95,8 @@ class _ByChunks:
             step(min(CHUNK_ROWS, Q.shape[0] - start))
         return Neighbors(indices, distances)
 
-    def query_self(self, k: int, step: Step) -> Neighbors:
+    def query_self(self, k: int, step: Step = no_step) -> Neighbors:
+        k = min(k, self._X.shape[0] - 1)
         found = self.query(self._X, k + 1, step)
         own = found.indices == np.arange(self._X.shape[0], dtype=np.int32)[:, None]
         # Among more than k duplicates a point may not find itself: then its last neighbour goes.
@@ -118,12 +105,15 @@ class _ByChunks:
         return Neighbors(found.indices[~own].reshape(shape), found.distances[~own].reshape(shape))
 
 
-class TreeSearcher(_ByChunks):
+class TreeIndex(_ByChunks):
     """Few dimensions: a k-d tree. Of a row that fills a share of X the tree holds as many copies as are asked for."""
 
     def __init__(self, X: Array, threads: int) -> None:
         self._X, self._threads = X, threads
-        self._repeated = _repeated(X)
+        some = X[:: max(1, X.shape[0] // 500)]
+        values, counts = np.unique(some, axis=0, return_counts=True)
+        self._repeated = [np.flatnonzero((value == X).all(axis=1)) for value in values[counts >= 3]]
+        """The places of each row that fills a share of X: those that come up three times among 500."""
         self._plant(X.shape[0] if not self._repeated else SOME_COPIES)
 
     def _plant(self, copies: int) -> None:
@@ -141,14 +131,7 @@ class TreeSearcher(_ByChunks):
         return distances.reshape(-1, k), self._rows[indices.reshape(-1, k)]
 
 
-def _repeated(X: Array) -> list[Array]:
-    """The places of each row that fills a share of X: those that come up three times among 500."""
-    some = X[:: max(1, X.shape[0] // 500)]
-    values, counts = np.unique(some, axis=0, return_counts=True)
-    return [np.flatnonzero((value == X).all(axis=1)) for value in values[counts >= 3]]
-
-
-class SparseSearcher(_ByChunks):
+class SparseIndex(_ByChunks):
     """Sparse rows: scikit-learn's products."""
 
     def __init__(self, X: Any, threads: int) -> None:
@@ -162,16 +145,16 @@ class SparseSearcher(_ByChunks):
         return distances, indices
 
 
-class DenseSearcher:
+class DenseIndex:
     """Many dimensions: every pair of rows where that takes seconds, cells where it would take longer."""
 
     def __init__(self, X: Array, threads: int) -> None:
         self._X, self._threads = np.ascontiguousarray(X), threads
         self._cells: CellSearch | None = None
 
-    def query(self, Q: Any, k: int, step: Step) -> Neighbors:
+    def query(self, Q: Any, k: int, step: Step = no_step) -> Neighbors:
         """The k nearest rows to each row of Q."""
-        X = self._X
+        X, k = self._X, min(k, self._X.shape[0])
         Q = np.ascontiguousarray(Q, dtype=X.dtype)
         report = _stepper(step, Q.shape[0])
         if self._is_cheap(Q.shape[0]):
@@ -181,9 +164,9 @@ class DenseSearcher:
         report(1.0)
         return _found(lists, recall)
 
-    def query_self(self, k: int, step: Step) -> Neighbors:
+    def query_self(self, k: int, step: Step = no_step) -> Neighbors:
         """The k nearest other rows to each row."""
-        X = self._X
+        X, k = self._X, min(k, self._X.shape[0] - 1)
         report = _stepper(step, X.shape[0])
         if self._is_cheap(X.shape[0]):
             rows = Groups.consecutive(X)

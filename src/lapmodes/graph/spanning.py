@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from .. import _native
 from .._records import Array, Neighbors, Tree
 from .._rows import as_dense
-from .neighbors import NeighborIndex
+from .neighbors import make_index
 
 BLOCK_ENTRIES = 2**19
 SMALL_PART = 256
@@ -74,7 +74,7 @@ def _from_small_parts(X: Any, parts: Array, sizes: Array, threads: int) -> tuple
     rows = np.flatnonzero((sizes < SMALL_PART)[parts] & (parts != sizes.argmax()))
     if rows.size == 0:
         return rows, rows, np.empty(0)
-    near = NeighborIndex(X, threads).query(X[rows], min(SMALL_PART, X.shape[0]))
+    near = make_index(X, threads).query(X[rows], min(SMALL_PART, X.shape[0]))
     away = parts[near.indices] != parts[rows][:, None]
     first = away.argmax(axis=1)  # fewer points than neighbours are in the part, so there is one
     each = np.arange(rows.size)
@@ -85,7 +85,7 @@ def _from_large_part(X: Any, inside: Array, threads: int) -> tuple[Array, Array,
     asking, asked = np.flatnonzero(inside), np.flatnonzero(~inside)
     if asking.size > asked.size:
         asking, asked = asked, asking
-    near = NeighborIndex(X[asked], threads).query(X[asking], 1)
+    near = make_index(X[asked], threads).query(X[asking], 1)
     one = np.zeros(asking.size, dtype=np.intp)
     return _shortest(one, asking, asked[near.indices[:, 0]], near.distances[:, 0].astype(np.float64))
 

@@ -12,7 +12,7 @@ from scipy.sparse import issparse
 from .._progress import Step, no_step
 from .._records import HISTORY, Array, Assignments, Problem, Solution, Start, Status
 from .._rows import one_hot, same_rows, scaled_rows
-from .assignments import solve_assignments, unsmoothed
+from .assignments import solve_assignments
 from .held_rows import HeldRows, hold_rows, solve_free_rows
 from .modes import shift_modes
 from .objective import nearest_mode
@@ -47,7 +47,8 @@ def alternate(problem: Problem, start: Start, stopping: Stopping, step: Step = n
     term: DenseTerm | SparseTerm | None = None
     while len(history) < stopping.max_iter and not (rests or stopped):
         began = perf_counter()
-        modes = shift_modes(points, scaled_rows(Z, problem.sample_weight), C, problem.bandwidth, tol=0.1 * rest)
+        weighed = Z if problem.sample_weight is None else scaled_rows(Z, problem.sample_weight)
+        modes = shift_modes(points, weighed, C, problem.bandwidth, tol=0.1 * rest)
         C, term = modes.C, None  # the last one makes room: it is the largest array
         term = linear_term(problem, C, sparse=issparse(Z), kept=KEPT if lam > 0 else 1)
         middle = perf_counter()
@@ -58,7 +59,7 @@ def alternate(problem: Problem, start: Start, stopping: Stopping, step: Step = n
         stopped = step(1, f"objective {result.energy:.6g}  gap {result.gap:.1e}  moved {modes.moved:.1e}")
     assert term is not None
     rows = np.array(history, dtype=HISTORY)
-    status = _status(rows, result, rests, stopped)
+    status = Status() if rests and result.certified else _trouble(rows, result, rests, stopped)
     return Solution(C, Z, result.energy, result.gap, rows, _unreached(problem, term), status)
 
 
@@ -72,30 +73,28 @@ def _assign(
         return solve_free_rows(graph, term, lam, Z, held, tol=tol)
     if lam > 0:
         return solve_assignments(graph, term, lam, Z, tol=tol, threads=points.threads)
-    plain = problem.pull is None and not problem.in_kmeans_limit
-    Z = one_hot(nearest_mode(points, C) if plain else term.best, C.shape[0], points.dtype, sparse=issparse(Z))
+    plain = problem.prior is None and not problem.in_kmeans_limit
+    Z = one_hot(nearest_mode(points, C) if plain else term.best, C.shape[0], Z.dtype, sparse=issparse(Z))
     if held is not None:
         Z[held.held] = held.Z
-    return unsmoothed(term, Z)
+    return Assignments(Z, term.energy(Z), 0.0, 1, True)
 
 
-def _status(history: Array, result: Assignments, rests: bool, stopped: bool) -> Status:
+def _trouble(history: Array, result: Assignments, rests: bool, stopped: bool) -> Status:
     """How the loop ended."""
     if stopped and not rests:
-        return Status("stopped", "The fit was ended early, as its callback asked for.")
+        return Status("stopped")
     if not rests:
         return Status(
             "not converged",
             f"The alternation did not rest within {len(history)} iterations (last movement "
             f"{history['moved'][-1]:.2e}). Raise 'max_iter' or 'tol'.",
         )
-    if not result.certified:
-        return Status(
-            "not certified",
-            f"The last assignment step ended with a gap of {result.gap:.2e}, more than asked for: a long graph or "
-            "large 'lam'. The assignments are valid; use a smaller 'lam' or a larger 'tol' for a tighter proof.",
-        )
-    return Status()
+    return Status(
+        "not certified",
+        f"The last assignment step ended with a gap of {result.gap:.2e}, more than asked for: a long graph or "
+        "large 'lam'. The assignments are valid; use a smaller 'lam' or a larger 'tol' for a tighter proof.",
+    )
 
 
 def _unreached(problem: Problem, term: DenseTerm | SparseTerm) -> Array:
@@ -103,6 +102,5 @@ def _unreached(problem: Problem, term: DenseTerm | SparseTerm) -> Array:
     component = problem.graph.component
     if problem.lam == 0 or problem.in_kmeans_limit:
         return np.zeros(component.size, dtype=bool)
-    reached = np.bincount(component, weights=term.highest, minlength=problem.graph.n_components)
-    size = np.bincount(component, minlength=problem.graph.n_components)
+    reached, size = np.bincount(component, weights=term.highest), np.bincount(component)
     return np.asarray((reached <= 1e-6 * term.scale * size / component.size)[component])

@@ -17,7 +17,7 @@ from .. import _native
 from .._records import Array, Assignments, Certificate, Graph
 from .._rows import one_hot
 from .newton import FIRST_LOOK, Newton
-from .objective import block_statistics, certificate_from
+from .objective import block_statistics, certificate_from, certify
 from .terms import DenseTerm, SparseTerm
 
 
@@ -38,7 +38,8 @@ def solve_assignments(
     """
     term = DenseTerm(linear, threads) if isinstance(linear, np.ndarray) else linear
     if lam == 0 or graph.weights.nnz == 0:
-        return unsmoothed(term, one_hot(term.best, term.shape[1], term.dtype, sparse=issparse(Z0)))
+        Z = one_hot(term.best, Z0.shape[1], Z0.dtype, sparse=issparse(Z0))
+        return Assignments(Z, term.energy(Z), 0.0, 1, True)
     target = tol * term.scale
     back_end = DenseSweeps if isinstance(term, DenseTerm) else SparseSweeps
     sweeps: DenseSweeps | SparseSweeps = back_end(graph, term, lam, Z0, target, threads)  # type: ignore[arg-type]
@@ -53,11 +54,6 @@ def solve_assignments(
         Z, energy = (Z0, start) if start < energy else (Z, energy)
     gap = max(energy - lower, 0.0)
     return Assignments(Z, energy, gap, run.n_iter, gap <= target)
-
-
-def unsmoothed(term: DenseTerm | SparseTerm, Z: Any) -> Assignments:
-    """The result where nothing is smoothed, so that Z is known."""
-    return Assignments(Z, term.certificate(None, 0.0, Z).energy, 0.0, 1, True)
 
 
 @dataclass(frozen=True)
@@ -79,23 +75,26 @@ def _accelerate(sweeps: DenseSweeps | SparseSweeps, target: float, max_iter: int
     Where that is slow, a back end that has Newton steps takes them in between.
     """
     momentum = Momentum(bold=sweeps.boldness > 1)
-    lower, start, gaps = -np.inf, np.inf, []
+    lower, start, at_restart, gaps = -np.inf, np.inf, np.inf, []
     for n_iter in range(1, max_iter + 1):
-        proves = momentum.is_fresh or n_iter % sweeps.sweeps_a_proof == 0
+        proves = momentum.value == 0 or n_iter % sweeps.sweeps_a_proof == 0
         at = sweeps.sweep(momentum.value, proves)
         if at is not None:
             lower, start = max(lower, at.energy - at.gap), at.energy if n_iter == 1 else start
             if at.energy - lower <= target:
                 return _Run(lower, start, n_iter, proven=True)
-            if momentum.bold and not momentum.keeps_bold(at.energy):
-                sweeps.shorten()
+            if momentum.bold and momentum.value == 0:
+                momentum.bold, at_restart = at.energy < at_restart, at.energy
+                if not momentum.bold:
+                    sweeps.shorten()
             gaps.append((n_iter, at.energy - lower))
         momentum.follow(sweeps.went_uphill)
-        if at is not None and sweeps.took_newton_step(gaps, target):
+        if at is not None and n_iter >= FIRST_LOOK and sweeps.took_newton_step(gaps, target):
             momentum.restart()
     return _Run(lower, start, max_iter, proven=False)
 
 
+@dataclass
 class Momentum:
     """How far to run on in the direction of the last step.
 
@@ -104,36 +103,25 @@ class Momentum:
     proven rule of Beck & Teboulle (2009) takes over.
     """
 
-    def __init__(self, bold: bool = True) -> None:
-        self.bold = bold
-        self._last = np.inf
-        self.restart()
+    bold: bool = True
+    value: float = 0.0
+    steps: int = 0
+    t: float = 1.0
 
     def restart(self) -> None:
         """Forget the direction."""
-        self.value, self._steps, self._t = 0.0, 0, 1.0
-
-    @property
-    def is_fresh(self) -> bool:
-        """Whether the next step has no direction yet."""
-        return self.value == 0
+        self.value, self.steps, self.t = 0.0, 0, 1.0
 
     def follow(self, uphill: bool) -> None:
         """After a step, which may have pointed uphill."""
         if uphill:
             self.restart()
         elif self.bold:
-            self._steps += 1
-            self.value = self._steps / (self._steps + 1)
+            self.steps += 1
+            self.value = self.steps / (self.steps + 1)
         else:
-            t, self._t = self._t, 0.5 * (1 + np.sqrt(1 + 4 * self._t**2))
-            self.value = float((t - 1) / self._t)
-
-    def keeps_bold(self, energy: float) -> bool:
-        """Whether boldness lowered the energy since the last restart, if this is one."""
-        if self.is_fresh:
-            self.bold, self._last = energy < self._last, energy
-        return self.bold
+            t, self.t = self.t, 0.5 * (1 + float(np.sqrt(1 + 4 * self.t**2)))
+            self.value = (t - 1) / self.t
 
 
 class DenseSweeps:
@@ -149,12 +137,15 @@ class DenseSweeps:
     """Sweeps ago: so long that nothing is kept from there."""
 
     def __init__(self, graph: Graph, term: DenseTerm, lam: float, Z0: Array, target: float, threads: int) -> None:
-        work = np.dtype(np.float64) if rounding(graph, lam, term.dtype) > 0.1 * target else term.dtype
+        self._dtype = work = term.B.dtype
+        if rounding(graph, lam, work) > 0.1 * target and work != np.float64:
+            work, graph = np.dtype(np.float64), graph.astype(np.float64)
         self.noise = rounding(graph, lam, work) + float(np.finfo(work).eps) * term.scale
-        self._graph, self._lam, self._threads, self._dtype = graph.astype(work), lam, threads, term.dtype
-        self._term = term if work == term.dtype else DenseTerm(term.B.astype(work), threads)
+        self.went_uphill = False
+        """Whether the last step's momentum pointed uphill."""
+        self._graph, self._B, self._lam, self._threads = graph, term.B.astype(work, copy=False), lam, threads
         self.Z, self.before = Z0.astype(work), np.zeros(Z0.shape, dtype=work)  # the first sweep has no momentum
-        self._step = (self.boldness * row_steps(graph, lam, term.size)).astype(work)
+        self._step = (self.boldness * row_steps(graph, lam, term.largest)).astype(work)
         n = Z0.shape[0]
         self._number, self._proven = 0, -self._NEVER
         self._WZ = np.zeros_like(self.Z)
@@ -168,22 +159,17 @@ class DenseSweeps:
         since = self._number - self._proven if proves else 0
         activity = self._changed_at, self._announced_at, self._number, since, self._shares
         iterates = self.Z, self.before, self._WZ, self._step, momentum
-        _native.sweep(
-            *self._graph.arrays, self._term.B, self._lam, *iterates, *activity, self._stats, self._threads
-        )
+        problem = *self._graph.arrays, self._B, self._lam
+        _native.sweep(*problem, *iterates, *activity, self._stats, self._threads)
         self.Z, self.before = self.before, self.Z
+        self.went_uphill = bool(self._stats[:, 3].sum() > 0)
         self._proven = self._number if proves else self._proven
         self._number += 1
         return certificate_from(self._stats, self._lam) if proves else None
 
-    @property
-    def went_uphill(self) -> bool:
-        """Whether the last step's momentum pointed uphill."""
-        return bool(self._stats[:, 3].sum() > 0)
-
     def took_newton_step(self, gaps: list[tuple[int, float]], target: float) -> bool:
         """Go on from a Newton step on a face, without momentum, where that costs less than the sweeps still to come."""
-        if gaps[-1][0] < FIRST_LOOK or not self._newton.pays(gaps, target):
+        if not self._newton.pays(gaps, target):
             return False
         self.Z[:] = self.before[:] = self._newton.step(self.Z)
         self._activate_all_rows()
@@ -191,7 +177,7 @@ class DenseSweeps:
 
     @cached_property
     def _newton(self) -> Newton:
-        return Newton(self._graph, self._term.B, self._lam, self._threads)
+        return Newton(self._graph, self._B, self._lam, self._threads)
 
     def shorten(self) -> None:
         """Go on with the steps that are proven to descend."""
@@ -207,7 +193,7 @@ class DenseSweeps:
 
     def certificate(self, Z: Array) -> Certificate:
         """Energy and certificate of any Z."""
-        return self._term.certificate(self._graph, self._lam, Z.astype(self._term.dtype, copy=False))
+        return certify(self._graph, self._B, self._lam, Z.astype(self._B.dtype, copy=False), self._threads)
 
 
 class SparseSweeps:
@@ -225,10 +211,12 @@ class SparseSweeps:
     """Entries for which a row has room beyond those it starts with."""
 
     def __init__(self, graph: Graph, term: SparseTerm, lam: float, Z0: Any, target: float, threads: int) -> None:
-        self.noise = rounding(graph, lam, np.dtype(np.float64)) + float(np.finfo(term.dtype).eps) * term.scale
+        self.noise = rounding(graph, lam, np.dtype(np.float64)) + float(np.finfo(Z0.dtype).eps) * term.scale
+        self.went_uphill = False
+        """Whether the last step's momentum pointed uphill."""
         self._graph, self._term, self._lam, self._threads = graph, term, lam, threads
         self._slack = self._SLACK * target / term.shape[0]
-        self._step = row_steps(graph, lam, term.size)
+        self._step, self._dtype = row_steps(graph, lam, term.largest), Z0.dtype
         size = np.diff(Z0.indptr).astype(np.int32)
         self._room = _row_starts(np.minimum(size + self._SPARE, Z0.shape[1]))
         self.Z: tuple[Array, ...] = _moved_rows((size, Z0.indices, Z0.data), _row_starts(size), self._room)
@@ -245,12 +233,8 @@ class SparseSweeps:
             if not self._made_room():
                 break
         self.before, self.Z, self._after = self.Z, self._after, self.before
+        self.went_uphill = bool(self._stats[:, 3].sum() > 0)
         return certificate_from(self._stats, self._lam)
-
-    @property
-    def went_uphill(self) -> bool:
-        """Whether the last step's momentum pointed uphill."""
-        return bool(self._stats[:, 3].sum() > 0)
 
     def took_newton_step(self, gaps: list[tuple[int, float]], target: float) -> bool:
         """There are no Newton steps on sparse rows."""
@@ -264,14 +248,14 @@ class SparseSweeps:
         rows = self.before if proven else self.Z
         start = _row_starts(rows[0])
         _, column, value = _moved_rows(rows, self._room, start)
-        Z = csr_array((value.astype(self._term.dtype), column, start), shape=self._term.shape)
+        Z = csr_array((value.astype(self._dtype), column, start), shape=self._term.shape)
         Z.eliminate_zeros()
         Z.sort_indices()
         return Z
 
     def certificate(self, Z: Any) -> Certificate:
         """Energy and certificate of any Z."""
-        return self._term.certificate(self._graph, self._lam, Z, self._slack)
+        return self._term.certificate(self._graph.arrays, self._lam, Z, self._slack)
 
     def _made_room(self) -> bool:
         """Whether the result of the last sweep needed more room, which is there now: then it must be repeated."""

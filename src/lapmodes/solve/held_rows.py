@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 from .._records import Array, Assignments, Graph
 from .._rows import one_hot
 from .assignments import solve_assignments
+from .objective import certify
 from .terms import DenseTerm
 
 
@@ -42,8 +43,8 @@ def solve_free_rows(
     graph: Graph, term: DenseTerm, lam: float, Z0: Array, rows: HeldRows, *, tol: float = 1e-4
 ) -> Assignments:
     """Minimise E(Z) with some rows held: b_n + 2 lam (W Z)_n over the held neighbours takes the place of b_n."""
-    linear = term.B[rows.free] + term.dtype.type(2 * lam) * rows.cross
+    linear = term.B[rows.free] + term.B.dtype.type(2 * lam) * rows.cross
     part = solve_assignments(rows.inner, linear, lam, Z0[rows.free], tol=tol, threads=term.threads)
     Z = np.empty_like(Z0)
     Z[rows.free], Z[rows.held] = part.Z, rows.Z
-    return replace(part, Z=Z, energy=term.certificate(graph, lam, Z).energy)
+    return replace(part, Z=Z, energy=certify(graph, term.B, lam, Z, term.threads).energy)

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from .. import _native
 from .._records import Array, Points
 from .._rows import row_arrays
-from .objective import inverse_width, is_infinite, mode_columns
+from .objective import inverse_width, mode_columns
 
 
 @dataclass(frozen=True)
@@ -38,15 +38,15 @@ def map_points(points: Points, cross: Any, sigma: Any, reference: Reference, out
     """
     n_train = reference.Z.shape[0]
     if cross is None:
-        cross = csr_array((points.n, n_train), dtype=points.dtype)
+        cross = csr_array((points.n, n_train), dtype=points.X.dtype)
     _native.map_points(
         points.arrays,
         row_arrays(cross),
         row_arrays(reference.Z),
         n_train,
-        *mode_columns(reference.C, points.dtype),
-        inverse_width(sigma, points.dtype),
-        is_infinite(sigma),
+        *mode_columns(reference.C, points.X.dtype),
+        inverse_width(sigma, points.X.dtype),
+        bool(np.isinf(sigma).all()),
         reference.lam,
         reference.sample_weight,
         reference.degrees,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.linalg import norm
 from scipy.sparse import csc_array, csr_array, issparse
 
 from .. import _native
@@ -31,7 +32,7 @@ def shift_modes(points: Points, Z: Any, C: Array, sigma: float | Array, *, tol: 
     members = Members.of(Z, points.threads)
     new = C.copy()
     active = np.ones(C.shape[0], dtype=bool)
-    h = inverse_width(sigma, points.dtype)
+    h = inverse_width(sigma, points.X.dtype)
     extrapolation = _Extrapolation(C, REACH * float(np.median(sigma)))
     n_iter = 0
     while active.any() and n_iter < max_iter:
@@ -39,7 +40,7 @@ def shift_modes(points: Points, Z: Any, C: Array, sigma: float | Array, *, tol: 
         at = _targets(points, members, new, h, active)
         active &= at.mass > 0
         step = at.target - new
-        rest = _lengths(step) <= tol
+        rest = norm(step, axis=1) <= tol
         following = extrapolation.following(step, at)
         following[rest] = at.target[rest]
         new[active] = following[active]
@@ -47,7 +48,7 @@ def shift_modes(points: Points, Z: Any, C: Array, sigma: float | Array, *, tol: 
         if not h.any():
             break
     new[active] = extrapolation.safe[active]
-    moved = _lengths(new.astype(np.float64) - C).max()
+    moved = norm(new.astype(np.float64) - C, axis=1).max()
     return Modes(new, n_iter, float(moved))
 
 
@@ -82,7 +83,7 @@ class _Extrapolation:
         size = np.einsum("kd,kd->k", change, change)
         share = np.einsum("kd,kd->k", step, change) / np.where(size > 0, size, 1)
         ahead = at.target - self.safe
-        near = -share * _lengths(ahead) <= np.minimum(self.reach, LONGEST * _lengths(step))
+        near = -share * norm(ahead, axis=1) <= np.minimum(self.reach, LONGEST * norm(step, axis=1))
         longer = np.flatnonzero(near & (share < 0) & ~np.isinf(self.level) & ~fell)
         following = at.target.copy()
         following[longer] -= share[longer, None] * ahead[longer]
@@ -92,11 +93,6 @@ class _Extrapolation:
         self.safe[~fell] = at.target[~fell]
         self.step = step
         return following
-
-
-def _lengths(rows: Array) -> Array:
-    """Norm of each row, without a temporary."""
-    return np.asarray(np.sqrt(np.einsum("kd,kd->k", rows, rows)))
 
 
 def _targets(points: Points, members: Members, C: Array, h: Array, active: Array) -> _Shift:
@@ -148,22 +144,20 @@ class Members:
         begins = np.concatenate([[0], parts.cumsum()])
         owner = np.repeat(np.arange(active.size), parts)
         start = self.indptr[owner] + length * (np.arange(owner.size) - begins[owner])
-        return Pieces(begins, np.column_stack([owner, start, np.minimum(start + length, self.indptr[owner + 1])]))
+        bounds = np.column_stack([owner, start, np.minimum(start + length, self.indptr[owner + 1])])
+        return Pieces(owner, begins, bounds)
 
 
 @dataclass(frozen=True)
 class Pieces:
     """Stretches of the lists, each with sums of its own."""
 
+    owner: Array
+    """The cluster of each piece."""
     begins: Array
     """First piece of each cluster."""
     bounds: Array
     """Cluster, first and last + 1 of its members."""
-
-    @property
-    def owner(self) -> Array:
-        """The cluster of each piece."""
-        return np.asarray(self.bounds[:, 0])
 
     def total(self, share: Array, parts: Array) -> Array:
         """Sums over the pieces of each cluster, each piece times its share."""

@@ -18,24 +18,16 @@ BLOCK_ENTRIES = 2**19
 """Most kernel values at once where only a summary of them is wanted."""
 
 
-def fidelity(points: Points, C: Array, sigma: float | Array, sample_weight: Array | None) -> Array:
-    """B (N, K) at modes C."""
-    B = kernel_values(points, C, sigma, squared=is_infinite(sigma))
+def kernel_values(
+    points: Points, C: Array, sigma: float | Array, sample_weight: Array | None = None, *, squared: bool = False
+) -> Array:
+    """B (N, K): w_n exp(-|x_n - c_k|^2 / (2 sigma_n^2)); minus w_n times the squared distance if `squared`."""
+    X = points.X
+    B = np.empty((X.shape[0], C.shape[0]), dtype=X.dtype)
+    h = inverse_width(sigma, X.dtype)
+    _native.kernel_values(points.arrays, *mode_columns(C, X.dtype), h, squared, B, points.threads)
     if sample_weight is not None:
         B *= sample_weight[:, None]
-    return B
-
-
-def is_infinite(sigma: float | Array) -> bool:
-    """Whether this bandwidth is the K-means limit."""
-    return bool(np.isinf(sigma).all())
-
-
-def kernel_values(points: Points, C: Array, sigma: float | Array, *, squared: bool = False) -> Array:
-    """(N, K): exp(-|x_n - c_k|^2 / (2 sigma_n^2)); minus the squared distance if `squared`."""
-    B = np.empty((points.n, C.shape[0]), dtype=points.dtype)
-    h = inverse_width(sigma, points.dtype)
-    _native.kernel_values(points.arrays, *mode_columns(C, points.dtype), h, squared, B, points.threads)
     return B
 
 
@@ -103,10 +95,3 @@ def certificate_from(stats: Array, lam: float) -> Certificate:
     """Energy and gap from the block sums of a sweep."""
     smoothness, linear, gap = stats[:, :3].sum(axis=0)
     return Certificate(float(lam * smoothness - linear), float(gap))
-
-
-def scale_of(B: Array, threads: int = 1) -> float:
-    """What a relative gap is relative to: sum_n max_k b_nk (above the row's minimum where that is negative)."""
-    sums = np.empty(-(-B.shape[0] // _native.BLOCK_ROWS))
-    _native.row_ranges(np.ascontiguousarray(B), sums, threads)
-    return float(sums.sum())

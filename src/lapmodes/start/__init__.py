@@ -37,7 +37,7 @@ def make_start(
     points, graph, weight = problem.points, problem.graph, problem.sample_weight
     if isinstance(init, tuple):
         modes, given = init
-        Z = as_rows(given, points.dtype, sparse=sparse)
+        Z = as_rows(given, points.X.dtype, sparse=sparse)
         start = Start(dense_modes(points, graph, Z) if modes is None else _as_modes(modes, points), Z)
     elif not isinstance(init, str):
         start = start_from_modes(points, _as_modes(init, points), sparse=sparse)
@@ -45,9 +45,9 @@ def make_start(
         assert inputs is not None
         start = consensus_start(problem, find_consensus(inputs, K, rng, sparse=sparse))
     elif init == "k-means":
-        start = best_kmeans(points, K, rng, sample_weight=weight, sparse=sparse, step=step)
+        start = best_kmeans(problem, K, rng, sparse=sparse, step=step)
     elif init == "spectral":
-        Z = one_hot(spectral_labels(graph, K, rng), K, points.dtype, sparse=sparse)
+        Z = one_hot(spectral_labels(graph, K, rng), K, points.X.dtype, sparse=sparse)
         start = Start(dense_modes(points, graph, Z), Z)
     else:
         rows = rng.choice(points.n, K, replace=False) if init == "random" else plus_plus_rows(points, K, rng, weight)
@@ -57,7 +57,7 @@ def make_start(
 
 def consensus_start(problem: Problem, consensus: Consensus) -> Start:
     """The votes as assignments and as prior, and the modes where they are densest."""
-    votes = consensus.votes.astype(problem.points.dtype)
+    votes = consensus.votes.astype(problem.points.X.dtype)
     return Start(dense_modes(problem.points, problem.graph, votes), votes, votes)
 
 
@@ -72,4 +72,4 @@ def dense_modes(points: Points, graph: Graph, Z: Any) -> Array:
 
 
 def _as_modes(modes: Any, points: Points) -> Array:
-    return np.ascontiguousarray(modes, dtype=points.dtype)
+    return np.ascontiguousarray(modes, dtype=points.X.dtype)

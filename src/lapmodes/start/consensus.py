@@ -15,8 +15,7 @@ from scipy.sparse import csr_array
 
 from .._records import Array, Graph, Neighbors, Points, Tree
 from .._rows import adjusted_rand, contingency, largest_columns, one_hot
-from ..graph.affinity import gaussian_weights, symmetric
-from ..graph.bandwidth import local_scale
+from ..graph.affinity import gaussian_weights, local_scale, symmetric
 from ..graph.laplacian import build_graph
 from ..graph.neighbors import TREE_DIMENSIONS
 from ..graph.spanning import spanning_tree
@@ -84,13 +83,15 @@ def start_inputs(points: Points, graph: Graph, neighbors: Neighbors | None, n_ne
     if neighbors is None:
         return StartInputs(points, (build_graph(graph.affinity.astype(np.float64)),))
     large = K >= MANY_CLUSTERS or points.n > MANY_POINTS
-    rough = large or (points.n > 20_000 and points.d > TREE_DIMENSIONS)
-    few = min(max(n_neighbors // 2 - 2, 0), neighbors.k - 1)
+    rough = large or (points.n > 20_000 and points.X.shape[1] > TREE_DIMENSIONS)
+    few = min(max(n_neighbors // 2 - 2, 0), neighbors.indices.shape[1] - 1)
     cores = (None, neighbors.distances[:, few])
     trees = tuple(spanning_tree(points.X, neighbors, points.threads, core, rough=rough) for core in cores)
     if large:
         return StartInputs(points, (graph,), neighbors, trees, n_neighbors)
-    return StartInputs(points, _hub_free_graphs(neighbors, n_neighbors, trees[0], points.threads), neighbors, trees, n_neighbors)
+    return StartInputs(
+        points, _hub_free_graphs(neighbors, n_neighbors, trees[0], points.threads), neighbors, trees, n_neighbors
+    )
 
 
 def _hub_free_graphs(neighbors: Neighbors, k: int, tree: Tree, threads: int) -> tuple[Graph, ...]:
@@ -128,7 +129,7 @@ def make_partition(candidate: Candidate, inputs: StartInputs, K: int, seed: int)
     if candidate.family == "linkages":
         tree, gini = candidate.variant
         return even_linkage_labels(inputs.trees[tree], K, gini)
-    width = min(max(1, round(candidate.variant * inputs.n_neighbors)), inputs.neighbors.k)
+    width = min(max(1, round(candidate.variant * inputs.n_neighbors)), inputs.neighbors.indices.shape[1])
     return density_mode_labels(inputs.neighbors, inputs.trees[0], K, width, inputs.n_neighbors)
 
 

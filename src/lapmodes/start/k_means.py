@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
 from .._progress import Step, no_step
 from .._records import Array, Points, Problem, Start
 from .._rows import one_hot
-from ..graph.laplacian import empty_graph
 from ..solve.alternate import Stopping, alternate
 from ..solve.objective import kernel_values, nearest_mode
 
@@ -20,21 +19,15 @@ SAME = 1e-9
 
 
 def best_kmeans(
-    points: Points,
-    K: int,
-    rng: np.random.RandomState,
-    *,
-    restarts: int = RESTARTS,
-    sample_weight: Array | None = None,
-    sparse: bool = False,
-    step: Step = no_step,
+    problem: Problem, K: int, rng: np.random.RandomState, *, sparse: bool = False, step: Step = no_step
 ) -> Start:
-    """The best of several K-means runs, each from k-means++ seeds."""
-    problem = Problem(points, empty_graph(points.n, points.dtype), 0.0, np.inf, sample_weight)
+    """The best of several K-means runs on the points of a problem, each from k-means++ seeds."""
+    points, weight = problem.points, problem.sample_weight
+    kmeans = replace(problem, lam=0.0, bandwidth=np.inf, prior=None, known=None)
     best, lowest = None, np.inf
-    for _ in range(restarts):
-        seeds = points.rows(plus_plus_rows(points, K, rng, sample_weight))
-        run = alternate(problem, start_from_modes(points, seeds, sparse=sparse), STOPPING)
+    for _ in range(RESTARTS):
+        seeds = points.rows(plus_plus_rows(points, K, rng, weight))
+        run = alternate(kmeans, start_from_modes(points, seeds, sparse=sparse), STOPPING)
         if best is None or run.objective < lowest * (1 - SAME):
             best, lowest = Start(run.C, run.Z), run.objective
         step(0, f"K-means inertia {lowest:.6g}")
@@ -44,7 +37,7 @@ def best_kmeans(
 
 def start_from_modes(points: Points, C: Array, *, sparse: bool = False) -> Start:
     """Given modes; each point starts with the nearest."""
-    return Start(C, one_hot(nearest_mode(points, C), C.shape[0], points.dtype, sparse=sparse))
+    return Start(C, one_hot(nearest_mode(points, C), C.shape[0], points.X.dtype, sparse=sparse))
 
 
 def plus_plus_rows(points: Points, K: int, rng: np.random.RandomState, sample_weight: Array | None = None) -> Array:
@@ -55,19 +48,14 @@ def plus_plus_rows(points: Points, K: int, rng: np.random.RandomState, sample_we
     """
     weight = np.ones(points.n) if sample_weight is None else sample_weight.astype(np.float64)
     chosen = [int(rng.choice(points.n, p=weight / weight.sum()))]
-    nearest = _squared_distances(points, chosen)[:, 0].astype(np.float64)
+    nearest = -kernel_values(points, points.rows(np.array(chosen)), 1.0, squared=True)[:, 0].astype(np.float64)
     trials = 2 + int(np.log(K))
     for _ in range(1, K):
         cumulated = np.cumsum(weight * nearest)
         draws = np.searchsorted(cumulated, rng.random_sample(trials) * cumulated[-1])
         draws = np.minimum(draws, points.n - 1)
-        closer = np.minimum(_squared_distances(points, draws), nearest[:, None])
+        closer = np.minimum(-kernel_values(points, points.rows(draws), 1.0, squared=True), nearest[:, None])
         best = int((weight @ closer).argmin())
         chosen.append(int(draws[best]))
         nearest = closer[:, best].astype(np.float64)
     return np.array(chosen)
-
-
-def _squared_distances(points: Points, rows: Any) -> Array:
-    """Squared distances (N, len(rows)) to some of the points."""
-    return -kernel_values(points, points.rows(np.asarray(rows)), 1.0, squared=True)
