@@ -13,7 +13,7 @@ import numpy as np
 from .. import KModes, LaplacianKModes
 from .._records import Array
 from ..baselines import DataClusterData, GaussianMeanShift, GraphNMF, KMeans, NormalizedCut
-from ..baselines._base import affinity_of
+from ..paper.rivals.base import affinity_of
 
 N_NEIGHBORS = 5
 Parameters = Mapping[str, Any]

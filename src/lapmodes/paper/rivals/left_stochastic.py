@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,11 +10,11 @@ from scipy.linalg import eigh, lstsq, null_space
 from scipy.sparse import csr_array, diags_array
 from scipy.sparse.linalg import eigsh
 
-from .. import _native
-from .._records import Array
-from .._threads import effective_threads
-from ..solve.points import one_hot
-from ._base import Baseline, affinity_of
+from ... import _native
+from ..._records import Array
+from ..._threads import effective_threads
+from ...solve.points import one_hot
+from .base import Baseline, SoftClusters, affinity_of
 from .normalized_cut import first_rotation, nearest_rotation
 
 DENSE_POINTS = 800
@@ -45,7 +45,7 @@ class LeftStochastic(Baseline):
     max_iter : int, default=1000
         Most rotations of each start.
     tol : float, default=1e-6
-        A start rests when a rotation lowers the distance to the simplices by less than this share.
+        A start ends when a rotation lowers the distance to the simplices by less than this share.
     random_state : int, RandomState or None, default=None
         Seed of the first rotations.
 
@@ -100,27 +100,23 @@ class LeftStochastic(Baseline):
         self.random_state = random_state
 
     def _check(self) -> None:
-        self._need_counts("n_clusters", "n_neighbors", "n_init", "max_iter")
-        self._need_affinity()
-        self._need_reals("tol")
-        self._need(isinstance(self.normalize, (bool, np.bool_)), "normalize", "True or False")
+        self._require_counts("n_clusters", "n_neighbors", "n_init", "max_iter")
+        self._require_affinity()
+        self._require_reals("tol")
+        self._require(isinstance(self.normalize, (bool, np.bool_)), "normalize", "True or False")
 
     def _cluster(self, X: Any, graph: Any, rng: np.random.RandomState) -> None:
         S = affinity_of(self, X, graph, rng)
         S = normalized(S) if self.normalize else S
         flat = flatten(leading_rows(S, self.n_clusters, rng))
         runs = (rotate(flat, first_corners(flat, rng), self.max_iter, self.tol) for _ in range(self.n_init))
-        best = min(runs, key=lambda run: decomposition_error(S, run.P, flat.scale))
-        self.assignments_ = best.P
-        self.labels_ = best.P.argmax(axis=1).astype(np.int32)
+        scored = (replace(run, objective=decomposition_error(S, run.assignments, flat.scale)) for run in runs)
         self.scale_ = flat.scale
-        self.objective_ = decomposition_error(S, best.P, flat.scale)
-        self.n_iter_ = best.n_iter
-        self._warn_unless(best.converged, self.max_iter)
+        self._store(min(scored, key=lambda run: run.objective))
 
 
 @dataclass(frozen=True)
-class Flat:
+class PlaneRows:
     """Rows in the hyperplane of the simplex: P is about 1/K + q R basis' for some rotation R."""
 
     q: Array
@@ -128,17 +124,6 @@ class Flat:
     basis: Array
     """Orthonormal directions of the hyperplane, (K, K - 1)."""
     scale: float
-
-
-@dataclass(frozen=True)
-class Rotated:
-    """Rows on the simplex and how they were found."""
-
-    P: Array
-    residual: float
-    """Squared distance between P and the rotated rows."""
-    n_iter: int
-    converged: bool
 
 
 def normalized(S: Any) -> Any:
@@ -158,7 +143,7 @@ def leading_rows(S: Any, K: int, rng: np.random.RandomState) -> Array:
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0)))
 
 
-def flatten(M: Array) -> Flat:
+def flatten(M: Array) -> PlaneRows:
     """Scale and project the rows into a hyperplane as far from the origin as the simplex is.
 
     The plane {x : m'x = 1} that fits the rows best in the least-squares sense lies 1 / |m| from the origin, the
@@ -168,10 +153,10 @@ def flatten(M: Array) -> Flat:
     m = lstsq(M, np.ones(n))[0]
     scale = float(m @ m) / K
     q = np.sqrt(scale) * (M @ null_space(m[None, :]))
-    return Flat(q, null_space(np.ones((1, K))), scale)
+    return PlaneRows(q, null_space(np.ones((1, K))), scale)
 
 
-def first_corners(flat: Flat, rng: np.random.RandomState) -> Array:
+def first_corners(flat: PlaneRows, rng: np.random.RandomState) -> Array:
     """A first rotation: rows in directions unlike each other go to the corners."""
     K = flat.basis.shape[0]
     rows = np.column_stack([flat.q, np.full(flat.q.shape[0], 1 / np.sqrt(K))])
@@ -180,8 +165,11 @@ def first_corners(flat: Flat, rng: np.random.RandomState) -> Array:
     return nearest_rotation(flat.q, one_hot(labels, K, flat.q.dtype) @ flat.basis)
 
 
-def rotate(flat: Flat, R: Array, max_iter: int, tol: float) -> Rotated:
-    """Alternate projection onto the simplex and least-squares rotation; the residual never grows."""
+def rotate(flat: PlaneRows, R: Array, max_iter: int, tol: float) -> SoftClusters:
+    """Alternate projection onto the simplex and least-squares rotation.
+
+    The objective here is the squared distance between the projected and the rotated rows; it never grows.
+    """
     threads = effective_threads(None)
     P, residual = np.empty(0), np.inf
     for n_iter in range(1, max_iter + 1):
@@ -190,9 +178,9 @@ def rotate(flat: Flat, R: Array, max_iter: int, tol: float) -> Rotated:
         _native.project_rows(P, threads)
         old, residual = residual, float(np.square(P - aim).sum())
         if old - residual <= tol * residual or residual < np.finfo(P.dtype).eps * P.size:
-            return Rotated(P, residual, n_iter, True)
+            return SoftClusters(P, residual, n_iter, True)
         R = nearest_rotation(flat.q, P @ flat.basis)
-    return Rotated(P, residual, max_iter, False)
+    return SoftClusters(P, residual, max_iter, False)
 
 
 def decomposition_error(S: Any, P: Array, scale: float) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -11,19 +10,19 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from .._records import Array
-from .._threads import effective_threads
-from .._validation import is_int, is_real
-from .._warnings import DegenerateWarning
-from ..graph.bandwidth import LOCAL_NEIGHBOR, mean_scale
-from ..graph.neighbors import NeighborIndex
-from ._base import Baseline
+from ..._records import Array
+from ..._threads import effective_threads
+from ..._validation import is_int, is_real
+from ..._warnings import DegenerateWarning, warn
+from ...graph.bandwidth import LOCAL_NEIGHBOR, mean_scale
+from ...graph.neighbors import NeighborIndex
+from .base import Baseline
 
 CHUNK_ENTRIES = 2**20
 """Kernel values held at once."""
 COINCIDE = 0.01
-"""Climbers that come closer than this many bandwidths go on as one: far fewer steps, and only a point this near
-to the border between two clusters may change sides."""
+"""Moving points that come closer than this many bandwidths go on as one. This saves most steps, and only a point
+this near to the border between two clusters may end in the other one."""
 SAME_MODE = 0.1
 """End points linked by steps of at most this many bandwidths are one mode."""
 MERGE_EVERY = 4
@@ -47,11 +46,11 @@ class GaussianMeanShift(Baseline):
     bandwidth : float or None, default=None
         Width of the kernel. None, without `n_clusters`: the mean distance to the 7th neighbour.
     tol : float, default=1e-5
-        A point rests when it moves by less than `tol` bandwidths.
+        A point stops when it moves by less than `tol` bandwidths.
     max_iter : int, default=5000
         Most steps of each point.
     random_state : ignored
-        Here because all baselines have it: the result is not random.
+        All baselines have it; the result of this one is not random.
 
     Attributes
     ----------
@@ -92,9 +91,11 @@ class GaussianMeanShift(Baseline):
         self.random_state = random_state
 
     def _check(self) -> None:
-        self._need(self.n_clusters is None or is_int(self.n_clusters, 1), "n_clusters", "None or an int of at least 1")
+        self._require(
+            self.n_clusters is None or is_int(self.n_clusters, 1), "n_clusters", "None or an int of at least 1"
+        )
         width = self.bandwidth
-        self._need(
+        self._require(
             width is None or (is_real(width, 0) and 0 < width < np.inf), "bandwidth", "None or a finite float above 0"
         )
         if self.n_clusters is not None and width is not None:
@@ -102,8 +103,8 @@ class GaussianMeanShift(Baseline):
                 "GaussianMeanShift takes 'n_clusters' or 'bandwidth', not both: one determines the other. "
                 f"Got n_clusters={self.n_clusters} and bandwidth={width}."
             )
-        self._need_counts("max_iter")
-        self._need_reals("tol")
+        self._require_counts("max_iter")
+        self._require_reals("tol")
 
     def _cluster(self, X: Any, graph: Any, rng: np.random.RandomState) -> None:
         # Kernel values come from inner products: double precision and centred data keep them exact.
@@ -114,7 +115,7 @@ class GaussianMeanShift(Baseline):
         else:
             found = search_modes(centred, self.n_clusters, self.tol, self.max_iter)
         self.labels_ = found.labels.astype(np.int32)
-        self.cluster_centers_ = (found.modes + mean).astype(X.dtype)
+        self.cluster_centers_ = (found.positions + mean).astype(X.dtype)
         self.n_modes_ = found.n_modes
         self.bandwidth_ = found.sigma
         self.n_iter_ = found.n_iter
@@ -123,10 +124,10 @@ class GaussianMeanShift(Baseline):
 
 
 @dataclass(frozen=True)
-class Climb:
-    """Where the points ended at one bandwidth."""
+class Modes:
+    """The modes at one bandwidth and the mode that each point reached."""
 
-    modes: Array
+    positions: Array
     labels: Array
     sigma: float
     n_iter: int
@@ -135,7 +136,7 @@ class Climb:
     @property
     def n_modes(self) -> int:
         """Number of modes."""
-        return int(self.modes.shape[0])
+        return int(self.positions.shape[0])
 
 
 def usual_bandwidth(X: Array) -> float:
@@ -144,7 +145,7 @@ def usual_bandwidth(X: Array) -> float:
     return mean_scale(NeighborIndex(X, effective_threads(None)).query_self(reach))
 
 
-def search_modes(X: Array, K: int, tol: float, max_iter: int) -> Climb:
+def search_modes(X: Array, K: int, tol: float, max_iter: int) -> Modes:
     """Bisect the logarithm of the bandwidth for exactly K modes, else the least number above K that was met.
 
     Wide kernels give one mode, narrow ones as many as there are distinct points; between them the number falls
@@ -168,7 +169,7 @@ def search_modes(X: Array, K: int, tol: float, max_iter: int) -> Climb:
     return best
 
 
-def warn_of_other_number(found: Climb, n_clusters: int | None) -> None:
+def warn_of_other_number(found: Modes, n_clusters: int | None) -> None:
     """Say so when the search did not end at the number asked for."""
     if n_clusters is None or found.n_modes == n_clusters:
         return
@@ -177,32 +178,31 @@ def warn_of_other_number(found: Climb, n_clusters: int | None) -> None:
         if found.n_modes > n_clusters
         else "X has too few distinct points, and the largest number"
     )
-    warnings.warn(
+    warn(
         f"No bandwidth with exactly {n_clusters} modes was found: {why} is {found.n_modes}, at bandwidth "
         f"{found.sigma:.6g}.",
         DegenerateWarning,
-        stacklevel=4,
     )
 
 
-def find_modes(X: Array, sigma: float, tol: float, max_iter: int) -> Climb:
+def find_modes(X: Array, sigma: float, tol: float, max_iter: int) -> Modes:
     """Climb from every row of X to a mode of the kde; end points near each other are one mode."""
     Y, owner, active = X.copy(), np.arange(X.shape[0]), np.ones(X.shape[0], dtype=bool)
-    # Below this a step is rounding, whatever the bandwidth.
-    rest = max(tol * sigma, 8 * np.finfo(X.dtype).eps * float(np.abs(X).max()))
+    # A shorter step is a rounding error, whatever the bandwidth.
+    shortest = max(tol * sigma, 8 * np.finfo(X.dtype).eps * float(np.abs(X).max()))
     n_iter = 0
     while active.any() and n_iter < max_iter:
         n_iter += 1
         target = shifted(X, Y[active], sigma)
         step = np.linalg.norm(target - Y[active], axis=1)
         Y[active] = target
-        active[active] = step > rest
+        active[active] = step > shortest
         if n_iter % MERGE_EVERY == 0:
-            kept, place = np.unique(leaders(Y, COINCIDE * sigma), return_inverse=True)
+            kept, place = np.unique(representatives(Y, COINCIDE * sigma), return_inverse=True)
             owner, Y, active = place[owner], Y[kept], active[kept]
     same = linked(Y, SAME_MODE * sigma)
     first = np.unique(same, return_index=True)[1]
-    return Climb(Y[first], same[owner], sigma, n_iter, not active.any())
+    return Modes(Y[first], same[owner], sigma, n_iter, not active.any())
 
 
 def shifted(X: Array, Y: Array, sigma: float) -> Array:
@@ -220,8 +220,8 @@ def shifted(X: Array, Y: Array, sigma: float) -> Array:
     return out
 
 
-def leaders(Y: Array, radius: float) -> Array:
-    """A row at most `radius` away to go on in place of each row, or the row itself; nobody follows a follower."""
+def representatives(Y: Array, radius: float) -> Array:
+    """For each row, the row at most `radius` away that stands for it: itself, or a row that stands for itself."""
     own = np.arange(Y.shape[0])
     first = np.concatenate([close.argmax(axis=1) for _, close in close_rows(Y, radius)])
     return np.where(first[first] == first, first, own)

@@ -9,11 +9,11 @@ import numpy as np
 from scipy.linalg import svd
 from scipy.sparse import csr_array, eye_array
 
-from .._records import Array, Graph
-from ..graph.laplacian import build_graph
-from ..solve.points import one_hot
-from ..solve.spectral import smooth_vectors
-from ._base import Baseline, affinity_of
+from ..._records import Array, Graph
+from ...graph.laplacian import build_graph
+from ...solve.points import one_hot
+from ...solve.spectral import smooth_vectors
+from .base import Baseline, affinity_of
 
 REGULARIZATION = 0.5
 
@@ -86,9 +86,9 @@ class NormalizedCut(Baseline):
         self.random_state = random_state
 
     def _check(self) -> None:
-        self._need_counts("n_clusters", "n_neighbors", "n_init", "max_iter")
-        self._need_affinity()
-        self._need_reals("regularization")
+        self._require_counts("n_clusters", "n_neighbors", "n_init", "max_iter")
+        self._require_affinity()
+        self._require_reals("regularization")
 
     def _cluster(self, X: Any, graph: Any, rng: np.random.RandomState) -> None:
         built = build_graph(affinity_of(self, X, graph, rng))
@@ -114,8 +114,10 @@ def unit_eigenvectors(
     """Rows of the leading eigenvectors of the regularised, normalised affinity, scaled to unit length."""
     W = graph.affinity
     offset = regularization * float(W.data.mean()) if W.nnz else 0.0
-    firm = replace(graph, affinity=csr_array(W + offset * eye_array(W.shape[0])), degrees=graph.degrees + 2 * offset)
-    E = smooth_vectors(firm, K, rng)
+    regularized = replace(
+        graph, affinity=csr_array(W + offset * eye_array(W.shape[0])), degrees=graph.degrees + 2 * offset
+    )
+    E = smooth_vectors(regularized, K, rng)
     length = np.linalg.norm(E, axis=1, keepdims=True)
     return np.asarray(E / np.where(length > 0, length, 1))
 

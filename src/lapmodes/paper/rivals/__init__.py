@@ -1,9 +1,8 @@
-"""The algorithms that the paper compares with, behind one face: `fit(X, graph=None)`, `labels_`, `n_iter_`."""
+"""The algorithms that the paper compares with, all with `fit(X, graph=None)`, `labels_` and `n_iter_`."""
 
 from .data_cluster_data import DataClusterData
 from .graph_nmf import GraphNMF
-from .kmeans import KMeans
-from .kmedoids import KMedoids
+from .kmeans_and_kmedoids import KMeans, KMedoids
 from .left_stochastic import LeftStochastic
 from .mean_shift import GaussianMeanShift
 from .normalized_cut import NormalizedCut

@@ -11,10 +11,10 @@ import numpy as np
 import sklearn.cluster
 from scipy.sparse import coo_array, csr_array, triu
 
-from .._records import Array, Graph
-from ..graph.laplacian import build_graph
-from ..solve.points import one_hot
-from ._base import Baseline, affinity_of
+from ..._records import Array, Graph
+from ...graph.laplacian import build_graph
+from ...solve.points import one_hot
+from .base import Baseline, SoftClusters, affinity_of
 from .normalized_cut import best_cut, unit_eigenvectors
 
 STARTS = ("ncut", "k-means", "random")
@@ -51,7 +51,7 @@ class DataClusterData(Baseline):
     max_iter : int, default=2000
         Most iterations of each start.
     tol : float, default=1e-6
-        A start rests when an iteration lowers the objective by less than this share.
+        A start ends when an iteration lowers the objective by less than this share.
     random_state : int, RandomState or None, default=None
         Seed of the starts.
 
@@ -104,12 +104,12 @@ class DataClusterData(Baseline):
         self.random_state = random_state
 
     def _check(self) -> None:
-        self._need_counts("n_clusters", "n_neighbors", "n_init", "max_iter")
-        self._need_affinity()
-        self._need_reals("alpha", "tol")
-        self._need(self.alpha >= 1, "alpha", "a float of at least 1")
+        self._require_counts("n_clusters", "n_neighbors", "n_init", "max_iter")
+        self._require_affinity()
+        self._require_reals("alpha", "tol")
+        self._require(self.alpha >= 1, "alpha", "a float of at least 1")
         kinds = _as_tuple(self.init)
-        self._need(
+        self._require(
             len(kinds) > 0 and all(kind in STARTS for kind in kinds),
             "init",
             f"one or more of {', '.join(map(repr, STARTS))}",
@@ -121,23 +121,8 @@ class DataClusterData(Baseline):
             raise ValueError("'graph' must have at least one edge between different points. Got none.")
         starts = starting_labels(X, built, self.n_clusters, _as_tuple(self.init) * self.n_init, rng)
         edges = half_edges(built.affinity)
-        runs = (walk(edges, soften(y, self.n_clusters), self.alpha, self.max_iter, self.tol) for y in starts)
-        best = min(runs, key=lambda run: run.objective)
-        self.assignments_ = best.W
-        self.labels_ = best.W.argmax(axis=1).astype(np.int32)
-        self.objective_ = best.objective
-        self.n_iter_ = best.n_iter
-        self._warn_unless(best.converged, self.max_iter)
-
-
-@dataclass(frozen=True)
-class Walk:
-    """Assignments and where the descent to them ended."""
-
-    W: Array
-    objective: float
-    n_iter: int
-    converged: bool
+        runs = (descend(edges, soften(y, self.n_clusters), self.alpha, self.max_iter, self.tol) for y in starts)
+        self._store(min(runs, key=lambda run: run.objective))
 
 
 def starting_labels(
@@ -149,7 +134,7 @@ def starting_labels(
             yield best_cut(graph, unit_eigenvectors(graph, K, rng), rng, n_init=1).labels
         elif kind == "k-means":
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # fewer distinct points than clusters is no harm to a start
+                warnings.simplefilter("ignore")  # A start may have fewer distinct points than clusters.
                 yield sklearn.cluster.KMeans(K, n_init=1, random_state=rng).fit_predict(X)
         else:
             yield rng.randint(K, size=X.shape[0])
@@ -166,7 +151,7 @@ def half_edges(A: Any) -> Any:
     return coo_array(triu(A, 1))
 
 
-def walk(edges: Any, W: Array, alpha: float, max_iter: int, tol: float) -> Walk:
+def descend(edges: Any, W: Array, alpha: float, max_iter: int, tol: float) -> SoftClusters:
     """Descend until the objective falls by less than the share `tol`."""
     state = gradients(edges, W, alpha)
     for n_iter in range(1, max_iter + 1):
@@ -174,12 +159,12 @@ def walk(edges: Any, W: Array, alpha: float, max_iter: int, tol: float) -> Walk:
         after = gradients(edges, new, alpha)
         # Only the Lagrangian is proven to fall; where the objective itself would rise, the last W is kept.
         if after.objective > state.objective:
-            return Walk(W, state.objective, n_iter, True)
+            return SoftClusters(W, state.objective, n_iter, True)
         fall = state.objective - after.objective
         W, state = new, after
         if fall <= tol * abs(state.objective):
-            return Walk(W, state.objective, n_iter, True)
-    return Walk(W, state.objective, max_iter, False)
+            return SoftClusters(W, state.objective, n_iter, True)
+    return SoftClusters(W, state.objective, max_iter, False)
 
 
 @dataclass(frozen=True)
@@ -202,8 +187,8 @@ def gradients(edges: Any, W: Array, alpha: float) -> Gradients:
     objective = -2 * float(edges.data @ np.log(Ahat))
     if alpha != 1:
         objective -= (alpha - 1) * float(np.log(W).sum())
-    walked = np.einsum("nk,nk->k", W, ZW)
-    return Gradients(objective, 2 * W * ZW / s + alpha, W * (walked / s**2) + 1)
+    through = np.einsum("nk,nk->k", W, ZW)
+    return Gradients(objective, 2 * W * ZW / s + alpha, W * (through / s**2) + 1)
 
 
 def edge_products(edges: Any, left: Array, right: Array) -> Array:

@@ -9,9 +9,9 @@ import numpy as np
 import sklearn.cluster
 from scipy.sparse import issparse
 
-from .._records import Array, Graph
-from ..graph.laplacian import build_graph
-from ._base import Baseline, affinity_of
+from ..._records import Array, Graph
+from ...graph.laplacian import build_graph
+from .base import Baseline, affinity_of
 
 TRIAL_ITERATIONS = 30
 """Each random start is tried for this long; only the best one is run to its end, as in the authors' release."""
@@ -98,9 +98,9 @@ class GraphNMF(Baseline):
         self.random_state = random_state
 
     def _check(self) -> None:
-        self._need_counts("n_clusters", "n_neighbors", "n_init", "n_kmeans", "max_iter")
-        self._need_affinity()
-        self._need_reals("lam", "tol")
+        self._require_counts("n_clusters", "n_neighbors", "n_init", "n_kmeans", "max_iter")
+        self._require_affinity()
+        self._require_reals("lam", "tol")
 
     def _cluster(self, X: Any, graph: Any, rng: np.random.RandomState) -> None:
         if (X.data if issparse(X) else X).min(initial=0) < 0:

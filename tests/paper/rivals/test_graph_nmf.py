@@ -6,8 +6,8 @@ import scipy.sparse as sp
 from reference import random_affinity
 
 from lapmodes.baselines import GraphNMF
-from lapmodes.baselines.graph_nmf import Factors, factorize, random_start, update_coefficients
 from lapmodes.graph.laplacian import build_graph
+from lapmodes.paper.rivals.graph_nmf import Factors, factorize, random_start, update_coefficients
 
 
 def dense_objective(X, L, lam, U, V):

@@ -1,8 +1,8 @@
-"""What the comparison algorithms share: the face, the checks of inputs, the 5-nearest-neighbour graph."""
+"""What the rivals share: `fit`, the checks of inputs, the neighbour graph, the attributes of soft assignments."""
 
 from __future__ import annotations
 
-import warnings
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -11,12 +11,24 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from .._threads import effective_threads
-from .._validation import check_graph, is_int, is_real, parameter_error
-from ..graph.affinity import KINDS, make_affinity, neighbors_needed, symmetric_weights
-from ..graph.anchors import usual_anchors
-from ..graph.bandwidth import edge_scale
-from ..graph.neighbors import NeighborIndex
+from ..._records import Array
+from ..._threads import effective_threads
+from ..._validation import check_graph, is_int, is_real, parameter_error
+from ..._warnings import warn
+from ...graph.affinity import KINDS, make_affinity, neighbors_needed, symmetric_weights
+from ...graph.anchors import usual_anchors
+from ...graph.bandwidth import edge_scale
+from ...graph.neighbors import NeighborIndex
+
+
+@dataclass(frozen=True)
+class SoftClusters:
+    """Assignments with rows on the simplex, and how the iterations that led to them ended."""
+
+    assignments: Array
+    objective: float
+    n_iter: int
+    converged: bool
 
 
 class Baseline(ClusterMixin, BaseEstimator):
@@ -25,6 +37,7 @@ class Baseline(ClusterMixin, BaseEstimator):
     n_clusters: Any
     random_state: Any
     affinity: Any
+    max_iter: Any
     _takes_sparse = True
 
     def fit(self, X: Any, y: Any = None, *, graph: Any = None) -> Self:
@@ -65,33 +78,39 @@ class Baseline(ClusterMixin, BaseEstimator):
     def _cluster(self, X: Any, graph: Any, rng: np.random.RandomState) -> None:
         raise NotImplementedError
 
-    def _need(self, ok: bool, name: str, expected: str) -> None:
+    def _require(self, ok: bool, name: str, expected: str) -> None:
         if not ok:
             raise parameter_error(type(self).__name__, name, expected, getattr(self, name))
 
-    def _need_counts(self, *names: str) -> None:
+    def _require_counts(self, *names: str) -> None:
         for name in names:
-            self._need(is_int(getattr(self, name), 1), name, "an int of at least 1")
+            self._require(is_int(getattr(self, name), 1), name, "an int of at least 1")
 
-    def _need_reals(self, *names: str) -> None:
+    def _require_reals(self, *names: str) -> None:
         for name in names:
             value = getattr(self, name)
-            self._need(is_real(value, 0) and np.isfinite(value), name, "a finite float of at least 0")
+            self._require(is_real(value, 0) and np.isfinite(value), name, "a finite float of at least 0")
 
-    def _need_affinity(self) -> None:
+    def _require_affinity(self) -> None:
         kind = self.affinity
         known = callable(kind) or (isinstance(kind, str) and kind in KINDS)
-        self._need(
+        self._require(
             known, "affinity", f"a callable or one of {', '.join(map(repr, KINDS))}; a graph goes to fit(graph=W)"
         )
 
     def _warn_unless(self, converged: bool, max_iter: int) -> None:
         if not converged:
-            warnings.warn(
+            warn(
                 f"{type(self).__name__} did not converge within {max_iter} iterations. Raise 'max_iter' or 'tol'.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
+
+    def _store(self, found: SoftClusters) -> None:
+        self.assignments_ = found.assignments
+        self.labels_ = found.assignments.argmax(axis=1).astype(np.int32)
+        self.objective_ = found.objective
+        self.n_iter_ = found.n_iter
+        self._warn_unless(found.converged, self.max_iter)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

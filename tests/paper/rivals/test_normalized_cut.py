@@ -8,14 +8,14 @@ import scipy.sparse as sp
 from reference import random_affinity
 
 from lapmodes.baselines import NormalizedCut
-from lapmodes.baselines.normalized_cut import (
+from lapmodes.graph.laplacian import build_graph
+from lapmodes.paper.rivals.normalized_cut import (
     discretize,
     first_rotation,
     nearest_rotation,
     normalized_cut,
     unit_eigenvectors,
 )
-from lapmodes.graph.laplacian import build_graph
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What all baselines have in common."""
+"""What all rivals have in common."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from lapmodes.baselines import LeftStochastic
-from lapmodes.baselines.left_stochastic import (
+from lapmodes.paper.rivals.left_stochastic import (
     decomposition_error,
     first_corners,
     flatten,
@@ -48,14 +48,14 @@ def test_the_residual_never_rises_and_rows_are_the_nearest_on_the_simplex():
     flat = flatten(np.abs(rng.normal(size=(80, 5))))
     start = first_corners(flat, np.random.RandomState(0))
     runs = [rotate(flat, start, steps, 0.0) for steps in range(1, 40)]
-    residuals = [run.residual for run in runs]
+    residuals = [run.objective for run in runs]
     assert all(new <= old * (1 + 1e-12) for old, new in pairwise(residuals))
-    np.testing.assert_allclose(runs[-1].P.sum(axis=1), 1)
-    assert runs[-1].P.min() >= 0
+    np.testing.assert_allclose(runs[-1].assignments.sum(axis=1), 1)
+    assert runs[-1].assignments.min() >= 0
     # The first step only projects; no other row of the simplex may be nearer to what is projected.
     aim = 1 / 5 + flat.q @ start @ flat.basis.T
     others = rng.dirichlet(np.ones(5), size=(200, 80))
-    assert (np.square(others - aim).sum(axis=2) >= np.square(runs[0].P - aim).sum(axis=1)).all()
+    assert (np.square(others - aim).sum(axis=2) >= np.square(runs[0].assignments - aim).sum(axis=1)).all()
 
 
 def test_the_error_is_that_of_the_dense_product():
@@ -67,7 +67,7 @@ def test_the_error_is_that_of_the_dense_product():
 
 @pytest.mark.parametrize("dense_points", [0, 800])
 def test_leading_rows_are_the_best_approximation(dense_points, monkeypatch):
-    monkeypatch.setattr("lapmodes.baselines.left_stochastic.DENSE_POINTS", dense_points)
+    monkeypatch.setattr("lapmodes.paper.rivals.left_stochastic.DENSE_POINTS", dense_points)
     S = np.random.default_rng(4).normal(size=(40, 40))
     S = S + S.T
     M = leading_rows(sp.csr_array(S), 3, np.random.RandomState(0))

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from reference import random_affinity
 
 from lapmodes.baselines import DataClusterData
-from lapmodes.baselines.data_cluster_data import gradients, half_edges, relaxed_step, soften, walk
+from lapmodes.paper.rivals.data_cluster_data import descend, gradients, half_edges, relaxed_step, soften
 
 
 @pytest.fixture
@@ -66,17 +66,17 @@ def test_the_objective_never_rises_and_rows_stay_on_the_simplex(setting, alpha):
 def test_the_descent_ends_where_the_conditions_of_optimality_hold(setting):
     _, edges, W = setting
     alpha = 1.5
-    end = walk(edges, W, alpha, 20_000, 0.0)
-    at = gradients(edges, end.W, alpha)
-    slope = (at.plus - at.minus) / end.W
+    end = descend(edges, W, alpha, 20_000, 0.0)
+    at = gradients(edges, end.assignments, alpha)
+    slope = (at.plus - at.minus) / end.assignments
     # All assignments are positive, so within a row the slopes are all equal.
     assert np.ptp(slope, axis=1).max() < 1e-3 * np.abs(slope).max()
 
 
 def test_a_worse_step_is_not_taken(setting, monkeypatch):
     _, edges, W = setting
-    monkeypatch.setattr("lapmodes.baselines.data_cluster_data.relaxed_step", lambda W, at: W[::-1].copy())
-    end = walk(edges, W, 1.0, 10, 0.0)
+    monkeypatch.setattr("lapmodes.paper.rivals.data_cluster_data.relaxed_step", lambda W, at: W[::-1].copy())
+    end = descend(edges, W, 1.0, 10, 0.0)
     assert end.objective <= gradients(edges, W, 1.0).objective
 
 

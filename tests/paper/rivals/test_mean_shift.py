@@ -5,7 +5,8 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from lapmodes import DegenerateWarning
-from lapmodes.baselines import GaussianMeanShift, mean_shift
+from lapmodes.baselines import GaussianMeanShift
+from lapmodes.paper.rivals import mean_shift
 
 
 def kde(X, at, sigma):
@@ -87,8 +88,8 @@ def test_chunks_do_not_change_components(points, monkeypatch):
     np.testing.assert_array_equal(whole[:, None] == whole, reach)
 
 
-def test_nobody_follows_a_follower_or_goes_far(points):
-    lead = mean_shift.leaders(points, 0.2)
+def test_representatives_stand_for_themselves_and_are_near(points):
+    lead = mean_shift.representatives(points, 0.2)
     np.testing.assert_array_equal(lead[lead], lead)
     assert np.linalg.norm(points - points[lead], axis=1).max() <= 0.2
     assert len(np.unique(lead)) < len(points)
