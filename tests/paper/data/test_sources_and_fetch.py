@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from lapmodes.datasets import DataNotFoundError, fetch_coil20, fetch_mnist, load_tdt2
-from lapmodes.datasets._download import Dataset, Source, load_arrays
+from lapmodes.paper.data.sources import Dataset, Source, load_arrays
 
 
 @pytest.fixture
