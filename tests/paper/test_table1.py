@@ -1,46 +1,46 @@
 import numpy as np
 import pytest
 
-from lapmodes.experiments import table1
-from lapmodes.experiments._exhibit import Setting
-from lapmodes.experiments._properties import (
+from lapmodes.paper import table1
+from lapmodes.paper.results import Setting
+from lapmodes.paper.table1 import (
     Timing,
     centroid_gap,
     density_peaks,
     fitted,
-    intruders,
-    make_bow_and_blob,
+    make_arc_and_blob,
+    points_in_other_hulls,
 )
 
 pytest.importorskip("kmedoids")
 
 
 @pytest.fixture(scope="module")
-def bow():
-    return make_bow_and_blob(random_state=1)
+def arc():
+    return make_arc_and_blob(random_state=1)
 
 
 @pytest.fixture(scope="module")
-def models(bow):
-    return fitted(bow[0])
+def models(arc):
+    return fitted(arc[0])
 
 
 @pytest.mark.parametrize("row", table1.CHECKS)
-def test_cells_agree_on_other_data_than_the_exhibits(row, models, bow):
-    measured = [table1.CHECKS[row](name, models[name], bow[0])[0] for name in table1.ALGORITHMS]
+def test_cells_agree_on_other_data_than_the_tables(row, models, arc):
+    measured = [table1.CHECKS[row](name, models[name], arc[0])[0] for name in table1.ALGORITHMS]
     assert tuple(measured) == table1.PUBLISHED[row]
 
 
-def test_convex_clusters_have_no_intruders():
+def test_convex_clusters_have_no_points_in_other_hulls():
     X = np.random.default_rng(0).normal(size=(200, 2))
     halves = (X[:, 0] > 0).astype(int)
-    assert intruders(halves, X) == 0
+    assert points_in_other_hulls(halves, X) == 0
     ring = (np.linalg.norm(X, axis=1) > 1).astype(int)
-    assert intruders(ring, X) > 20
+    assert points_in_other_hulls(ring, X) > 20
 
 
-def test_moved_centroid_is_neither_valid_nor_a_peak(bow):
-    X, _ = bow
+def test_moved_centroid_is_neither_valid_nor_a_peak(arc):
+    X, _ = arc
     model = fitted(X)["K-modes"]
     assert centroid_gap(model, X) < 1 and density_peaks(model, X)
     model.cluster_centers_ = model.cluster_centers_ + 0.3
@@ -59,12 +59,12 @@ def test_exponent_of_known_work():
     assert Timing(Square(), 500, 2000).exponent() == pytest.approx(2, abs=0.5)
 
 
-def test_exhibit(monkeypatch):
+def test_result(monkeypatch):
     monkeypatch.setattr(Timing, "exponent", lambda self: 1.5)
-    exhibit = table1.run(Setting(quick=True))
-    compact, checks = exhibit.tables
+    result = table1.run(Setting(quick=True))
+    compact, checks = result.tables
     assert len(checks.rows) == 30 and len(compact.rows) == 5
-    (claim,) = exhibit.claims
+    (claim,) = result.claims
     assert not claim.holds  # a made-up exponent of 1.5 is not that of K-means
     assert "Cost per iteration of K-means: N^1.50" in claim.measured
     assert "Density" not in claim.measured

@@ -11,11 +11,9 @@ import numpy as np
 from .. import LaplacianKModes
 from .._records import Array
 from .._threads import effective_threads
-from ..metrics import clustering_accuracy, normalized_mutual_info
 from ..plotting import FRAME, PALETTE, _matplotlib
-from ._contestants import Problem
-from ._exhibit import Claim, Exhibit, Picture, Setting, Table
-from ._runs import problem_of
+from .results import Claim, Picture, Result, Setting, Table
+from .table3_runs import problem_of, score
 
 DATA = "COIL-20"
 LAMS = (0.01, 0.1)
@@ -24,10 +22,9 @@ WIDTHS = tuple(np.geomspace(0.45, 0.1, 7).tolist())
 """The paper's seven steps."""
 STARTS, QUICK_STARTS = 20, 3
 
-STORY = """\
-The paper improves its result on COIL-20 by following the solution while the bandwidth falls from 0.45 to 0.1 in 7
-steps, each begun from the solution of the step before. Here both ways start from the same K-means solutions: straight
-to bandwidth 0.1, and along the path."""
+INTRODUCTION = """The paper improves its result on COIL-20 by following the solution while the bandwidth falls from \
+0.45 to 0.1 in 7 steps, each begun from the solution of the step before. Here both ways start from the same K-means \
+solutions: straight to bandwidth 0.1, and along the path."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +39,7 @@ class Pair:
     """At each step."""
 
 
-def run(setting: Setting) -> Exhibit:
+def run(setting: Setting) -> Result:
     """Both ways from every start."""
     from joblib import Parallel, delayed
 
@@ -55,10 +52,10 @@ def run(setting: Setting) -> Exhibit:
         for pair in workers(delayed(both_ways)(lam, seed, setting.quick) for lam, seed in todo):
             pairs.append(pair)
             step(1, f"accuracy {pair.direct[0]:.1f} straight, {pair.path[-1][0]:.1f} by homotopy")
-    return Exhibit(
+    return Result(
         "homotopy",
         "Homotopy on COIL-20",
-        STORY,
+        INTRODUCTION,
         tables=[summary(pairs), every_pair(pairs)],
         pictures=[draw(pairs)],
         claims=[claim(pairs, lam) for lam in LAMS],
@@ -82,12 +79,6 @@ def both_ways(lam: float, seed: int, quick: bool) -> Pair:
         score(problem, direct.labels_),
         tuple(score(problem, point.solution.labels) for point in path.path_),
     )
-
-
-def score(problem: Problem, labels: Array) -> tuple[float, float]:
-    """Accuracy and NMI in per cent."""
-    nmi = normalized_mutual_info(problem.y, labels, average="max")
-    return 100 * clustering_accuracy(problem.y, labels), 100 * nmi
 
 
 def values(pairs: list[Pair], lam: float) -> dict[str, Array]:

@@ -9,10 +9,9 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from lapmodes.datasets import DataNotFoundError
-from lapmodes.experiments import _runs, homotopy, table3
-from lapmodes.experiments._contestants import CONTESTANTS, OURS, Contestant, Problem
-from lapmodes.experiments._exhibit import Setting
-from lapmodes.experiments._runs import Ledger, Run, Score
+from lapmodes.paper import homotopy, table3, table3_runs
+from lapmodes.paper.results import Setting
+from lapmodes.paper.table3_runs import ALGORITHMS, OURS, Algorithm, Problem, Run, RunLog, Score
 
 
 def blobs(data, seed, quick=False):
@@ -24,9 +23,9 @@ def blobs(data, seed, quick=False):
 @pytest.fixture
 def small_problems(monkeypatch):
     """Blobs in place of each data set, in this process."""
-    for module in (_runs, table3, homotopy):
+    for module in (table3_runs, table3, homotopy):
         monkeypatch.setattr(module, "problem_of", blobs)
-    monkeypatch.setattr(_runs, "_problem", blobs)
+    monkeypatch.setattr(table3_runs, "_problem", blobs)
     for module in (table3, homotopy):
         monkeypatch.setattr(module, "effective_threads", lambda n: 1)
 
@@ -36,18 +35,18 @@ def some_score(seed=0, accuracy=50.0, algorithm="K-means"):
     return Score(run, accuracy, 40.0, 1.5)
 
 
-@pytest.mark.parametrize("contestant", CONTESTANTS, ids=lambda each: each.name)
-def test_every_algorithm_runs_at_its_first_setting(contestant):
-    for data in contestant.grids:
-        labels = contestant.run(blobs(data, 0), **next(contestant.cells(data)))
+@pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda each: each.name)
+def test_every_algorithm_runs_at_its_first_setting(algorithm):
+    for data in algorithm.grids:
+        labels = algorithm.run(blobs(data, 0), **next(algorithm.cells(data)))
         assert labels.shape == (90,)
         assert len(np.unique(labels)) <= 3
 
 
 def test_published_figures_cover_the_grids():
-    for contestant in CONTESTANTS:
-        assert contestant.published.keys() == contestant.grids.keys()
-    assert set(OURS) <= {each.name for each in CONTESTANTS}
+    for algorithm in ALGORITHMS:
+        assert algorithm.published.keys() == algorithm.grids.keys()
+    assert set(OURS) <= {each.name for each in ALGORITHMS}
 
 
 def test_starts_are_shared():
@@ -59,32 +58,32 @@ def test_starts_are_shared():
     assert problem.start("normalized-cut")[0] is None
 
 
-def test_ledger_survives_an_interrupted_line(tmp_path):
+def test_log_survives_an_interrupted_line(tmp_path):
     file = tmp_path / "runs.jsonl"
-    ledger = Ledger(file)
-    ledger.add(some_score(0))
-    ledger.add(some_score(1))
+    log = RunLog(file)
+    log.add(some_score(0))
+    log.add(some_score(1))
     with open(file, "a") as stream:
         stream.write(json.dumps({"run": 1})[:-3])
-    again = Ledger(file)
+    again = RunLog(file)
     runs = [some_score(seed).run for seed in range(3)]
     assert again.missing(runs) == runs[2:]
     assert again.scores(runs[:2]) == [some_score(0), some_score(1)]
 
 
-def test_a_ledger_without_a_file_only_remembers():
-    ledger = Ledger(None)
-    ledger.add(some_score())
-    assert not ledger.missing([some_score().run])
+def test_a_log_without_a_file_only_remembers():
+    log = RunLog(None)
+    log.add(some_score())
+    assert not log.missing([some_score().run])
 
 
 def test_quick_run_gives_all_tables(small_problems, tmp_path):
-    exhibit = table3.run(Setting(quick=True, folder=tmp_path))
-    assert [table.name for table in exhibit.tables] == ["table3", "table3_as_printed", "table3_restarts"]
-    rows = exhibit.tables[0].rows
+    result = table3.run(Setting(quick=True, folder=tmp_path))
+    assert [table.name for table in result.tables] == ["table3", "table3_as_printed", "table3_restarts"]
+    rows = result.tables[0].rows
     assert {row[0] for row in rows} == set(table3.DATA)
-    assert len(rows) == sum(len(each.grids) for each in CONTESTANTS)
-    assert not exhibit.claims  # figures of a quick run say nothing about the published ones
+    assert len(rows) == sum(len(each.grids) for each in ALGORITHMS)
+    assert not result.claims  # figures of a quick run say nothing about the published ones
     written = (tmp_path / "table3_runs.jsonl").read_text()
     table3.run(Setting(quick=True, folder=tmp_path))
     assert (tmp_path / "table3_runs.jsonl").read_text() == written  # nothing ran twice
@@ -97,15 +96,15 @@ def test_missing_data_is_left_out_and_named(small_problems, monkeypatch):
         return blobs(data, seed)
 
     monkeypatch.setattr(table3, "problem_of", only_mnist)
-    exhibit = table3.run(Setting(quick=True))
-    assert {row[0] for row in exhibit.tables[0].rows} == {"MNIST"}
-    assert "no TDT2" in exhibit.story
+    result = table3.run(Setting(quick=True))
+    assert {row[0] for row in result.tables[0].rows} == {"MNIST"}
+    assert "no TDT2" in result.introduction
 
 
-def entry(algorithm, accuracies, published=(50.0, 40.0)):
-    contestant = Contestant(algorithm, lambda problem: None, {"MNIST": {}}, {"MNIST": published})
-    scores = [some_score(seed, value, algorithm) for seed, value in enumerate(accuracies)]
-    return table3.Entry("MNIST", contestant, scores)
+def entry(name, accuracies, published=(50.0, 40.0)):
+    algorithm = Algorithm(name, lambda problem: None, {"MNIST": {}}, {"MNIST": published})
+    scores = [some_score(seed, value, name) for seed, value in enumerate(accuracies)]
+    return table3.Entry("MNIST", algorithm, scores)
 
 
 def test_claims_compare_the_best_restart():
@@ -128,7 +127,7 @@ def test_printed_table_marks_the_best():
 
 
 def test_homotopy_pairs_both_ways(small_problems):
-    exhibit = homotopy.run(Setting(quick=True))
-    starts = exhibit.tables[1].rows
+    result = homotopy.run(Setting(quick=True))
+    starts = result.tables[1].rows
     assert len(starts) == homotopy.QUICK_STARTS * len(homotopy.LAMS)
-    assert len(exhibit.claims) == len(homotopy.LAMS)
+    assert len(result.claims) == len(homotopy.LAMS)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import KModes, LaplacianKModes
 from .._records import Array
-from ..datasets import make_moons_with_outliers
 from ..metrics import clustering_accuracy
 from ..plotting import plot_assignments, plot_clusters, plot_density, plot_map
-from ._exhibit import Claim, Exhibit, Picture, Setting
-from ._fits import COMMON, Run, runs_table, timed_fit
-from ._panels import name_panels, panels
+from .data import make_moons_with_outliers
+from .results import COMMON, Claim, Fit, Picture, Result, Setting, fits_table, name_panels, panels, timed_fit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,15 +22,15 @@ OUTLIER = 2
 LAM, SIGMA = 1.0, 0.1
 FULL, QUICK = 10, 3
 """Number of draws."""
-STORY = """Two interleaved half moons of 400 points among 200 outliers. K-means draws a straight border through \
-them. Laplacian K-modes follows a path from its result: λ = 1 on a 5-neighbour graph with heat weights, and σ falls \
-from 5 to 0.1 in ten steps. It separates the moons, puts its modes where the data is dense, gives a density for each \
-cluster, soft assignments, and a closed-form map for points it has not seen.
+INTRODUCTION = """Two interleaved half moons of 400 points among 200 outliers. K-means draws a straight border \
+through them. Laplacian K-modes follows a path from its result: λ = 1 on a 5-neighbour graph with heat weights, and σ \
+falls from 5 to 0.1 in ten steps. It separates the moons, puts its modes where the data is dense, gives a density for \
+each cluster, soft assignments, and a closed-form map for points it has not seen.
 
 The moons are drawn anew for each random state. Accuracy leaves the outliers out of account."""
 
 
-def run(setting: Setting) -> Exhibit:
+def run(setting: Setting) -> Result:
     """The paper's figure for one draw, its claims for several."""
     n_draws = QUICK if setting.quick else FULL
     X, y = make_moons_with_outliers(random_state=0)
@@ -40,13 +38,15 @@ def run(setting: Setting) -> Exhibit:
     draws = [runs[1]]
     with setting.progress.phase("figure 3", n_draws - 1) as step:
         for seed in range(1, n_draws):
-            draws.append(fit_moons("Laplacian K-modes", smooth_model(), *make_moons_with_outliers(random_state=seed)))
+            draws.append(
+                fit_moons("Laplacian K-modes", smooth_model().fit, *make_moons_with_outliers(random_state=seed))
+            )
             step()
-    return Exhibit(
+    return Result(
         "figure3",
         "Figure 3: two moons among outliers",
-        STORY,
-        tables=[runs_table("figure3", runs)],
+        INTRODUCTION,
+        tables=[fits_table("figure3", runs)],
         pictures=[
             Picture(
                 "figure3",
@@ -65,20 +65,20 @@ def smooth_model() -> LaplacianKModes:
     return LaplacianKModes(2, lam=LAM, bandwidth=SIGMA, path=path, affinity="heat", n_neighbors=5, **COMMON)
 
 
-def fit_moons(algorithm: str, model: Any, X: Array, y: Array) -> Run:
+def fit_moons(algorithm: str, fit: Callable[[Array], Any], X: Array, y: Array) -> Fit:
     """A fit, scored on the inliers."""
-    return timed_fit("noisy two moons", algorithm, model, X, y, noise=OUTLIER)
+    return timed_fit("noisy two moons", algorithm, fit, X, y, noise=OUTLIER)
 
 
-def cluster(X: Array, y: Array) -> tuple[Run, Run]:
+def cluster(X: Array, y: Array) -> tuple[Fit, Fit]:
     """K-means and Laplacian K-modes, in homotopy, on the noisy moons."""
     return (
-        fit_moons("K-means", KModes(2, bandwidth=np.inf, **COMMON), X, y),
-        fit_moons("Laplacian K-modes", smooth_model(), X, y),
+        fit_moons("K-means", KModes(2, bandwidth=np.inf, **COMMON).fit, X, y),
+        fit_moons("Laplacian K-modes", smooth_model().fit, X, y),
     )
 
 
-def claims(X: Array, runs: tuple[Run, Run], draws: Sequence[Run]) -> list[Claim]:
+def claims(X: Array, runs: tuple[Fit, Fit], draws: Sequence[Fit]) -> list[Claim]:
     """The paper's statements."""
     kmeans, smooth = runs
     perfect = sum(run.accuracy == 1 for run in draws)
@@ -112,7 +112,7 @@ def mode_ranks(model: Any, X: Array) -> Array:
     return np.array(ranks)
 
 
-def draw(X: Array, runs: tuple[Run, Run]) -> Figure:
+def draw(X: Array, runs: tuple[Fit, Fit]) -> Figure:
     """The paper's four plots."""
     figure, ((first, second, third, fourth),) = panels(1, 4, height=2.6)
     kmeans, smooth = (run.model for run in runs)

@@ -8,10 +8,10 @@ from sklearn.datasets import load_digits
 from sklearn.preprocessing import normalize
 
 from lapmodes._progress import CallableProgress
-from lapmodes.datasets import DataNotFoundError
-from lapmodes.experiments import figure5, figure6
-from lapmodes.experiments._centroids import centroids_of, claims, compare, spread, summary
-from lapmodes.experiments._exhibit import Setting
+from lapmodes.paper import figures5_6
+from lapmodes.paper.figures5_6 import FIGURE5, FIGURE6, centroids_of, claims, compare, mean_and_deviation, summary
+from lapmodes.paper.reproduce import EXPERIMENTS
+from lapmodes.paper.results import Setting
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,7 @@ def digits():
 def comparison(digits):
     steps = []
     watch = CallableProgress(lambda name, done, total, info: steps.append((done, total)))
-    found = compare(*digits, figure5.RECIPE, 2, search=False, progress=watch)
+    found = compare(*digits, FIGURE5, Setting(quick=True, progress=watch))
     assert steps[-1] == (3, 3)
     return found
 
@@ -58,38 +58,26 @@ def test_claims_can_fail(comparison):
 
 
 def test_summary_has_published_figures_beside_the_measured(comparison):
-    table = summary("figure5", comparison, figure5.RECIPE)
+    table = summary(comparison, FIGURE5)
     cells = {row[0]: dict(zip(table.header, row, strict=True)) for row in table.rows}
     assert cells["Laplacian K-modes"]["published ACC/NMI"] == "70.5/68.8"
     assert "±" in cells["K-means"]["ACC"] and "±" not in cells["Mean-shift"]["ACC"]
 
 
-@pytest.mark.parametrize("number", [5, 6])
-def test_exhibits(number, digits, monkeypatch):
-    X, y = digits
-    module = {5: figure5, 6: figure6}[number]
-    K = module.RECIPE.n_clusters
-    monkeypatch.setattr(figure5, "fetch_mnist", lambda **_: (X, y))
-    monkeypatch.setattr(figure6, "fetch_coil20", lambda **_: (X, y))
-    exhibit = module.run(Setting(quick=True))
-    (picture,) = exhibit.pictures
-    assert len(picture.figure.axes) == 5 * K
+@pytest.mark.parametrize("figure", [FIGURE5, FIGURE6], ids=lambda figure: figure.name)
+def test_picture_has_a_row_for_each_algorithm(figure, digits, monkeypatch):
+    monkeypatch.setattr(figures5_6, "fetch_mnist", lambda **_: digits)
+    monkeypatch.setattr(figures5_6, "fetch_coil20", lambda **_: digits)
+    result = EXPERIMENTS[figure.name](Setting(quick=True))
+    (picture,) = result.pictures
+    assert len(picture.figure.axes) == 5 * figure.n_clusters
     first = picture.figure.axes[0].images[0].get_array()
     assert first.shape == (8, 8) and first.min() >= 0
 
 
-def test_missing_data_is_said(monkeypatch):
-    def missing(**_):
-        raise DataNotFoundError("not here")
-
-    monkeypatch.setattr(figure6, "fetch_coil20", missing)
-    with pytest.raises(DataNotFoundError):
-        figure6.run(Setting(quick=True))
-
-
-def test_spread():
-    assert spread([1.0, 3.0], 1) == "2.0 ± 1.0"
-    assert spread([0.12345], 2) == "0.12"
+def test_mean_and_deviation():
+    assert mean_and_deviation([1.0, 3.0], 1) == "2.0 ± 1.0"
+    assert mean_and_deviation([0.12345], 2) == "0.12"
 
 
 def test_classes_are_claimed_for_the_papers_setting_only(comparison):

@@ -4,9 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lapmodes.datasets import make_occluder
-from lapmodes.experiments import figure4
-from lapmodes.experiments._exhibit import Setting
-from lapmodes.experiments._occluder_sweep import (
+from lapmodes.paper import figure4
+from lapmodes.paper.figure4 import (
     NAMES,
     SweepPoint,
     occluder_error,
@@ -15,6 +14,7 @@ from lapmodes.experiments._occluder_sweep import (
     sigma_sweep,
     width,
 )
+from lapmodes.paper.results import Setting
 
 
 @pytest.fixture(scope="module")
@@ -72,11 +72,11 @@ def test_claim_counts_images():
     assert not figure4.claim([even]).holds
 
 
-def test_exhibit(monkeypatch):
+def test_result(monkeypatch):
     monkeypatch.setattr(figure4, "QUICK", figure4.Scale(1, 4))
-    exhibit = figure4.run(Setting(quick=True))
-    ranges, errors = exhibit.tables
+    result = figure4.run(Setting(quick=True))
+    ranges, errors = result.tables
     assert len(ranges.rows) == 1 and len(errors.rows) == 4
-    assert [len(picture.figure.axes) for picture in exhibit.pictures] == [4, 1]
-    curves = {line.get_label() for line in exhibit.pictures[0].figure.axes[1].lines}
+    assert [len(picture.figure.axes) for picture in result.pictures] == [4, 1]
+    curves = {line.get_label() for line in result.pictures[0].figure.axes[1].lines}
     assert set(NAMES.values()) <= curves

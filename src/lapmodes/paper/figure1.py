@@ -11,10 +11,9 @@ from scipy.spatial.distance import cdist
 
 from .. import LaplacianKModes
 from .._records import Array
-from ..baselines import GaussianMeanShift, KMeans
-from ..datasets import make_rotated_digit
-from ._exhibit import Claim, Exhibit, Picture, Setting, Table
-from ._panels import ImageRow, image_grid
+from .data import make_rotated_digit
+from .results import Claim, ImageRow, Picture, Result, Setting, Table, image_grid
+from .rivals import GaussianMeanShift, KMeans
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,14 +21,14 @@ if TYPE_CHECKING:
 NARROW = 0.4
 """Narrow bandwidth in units of the distance between neighbouring images."""
 TRIED = 200
-STORY = """Seven images of a handwritten 1, turned step by step: one cluster that is a curve in the space of pixels. \
-Its mean averages all directions and looks like none of them. Mean-shift gives a single mode only with a wide \
+"""Number of bandwidths tried for the smallest that gives a single mode."""
+INTRODUCTION = """Seven images of a handwritten 1, turned step by step: one cluster that is a curve in the space of \
+pixels. Its mean averages all directions and looks like none of them. Mean-shift gives a single mode only with a wide \
 kernel, and that mode is a blur, too; with a narrow kernel every image is a mode, and so a cluster of its own. \
 Laplacian K-modes with K = 1 (which is K-modes) uses the narrow kernel and still gives one mode: a digit.
 
-The paper turned a digit of USPS; this one is scikit-learn's, enlarged. The wide bandwidth is the smallest that \
-gives mean-shift a single mode, the best it can do; the narrow one is 0.4 of the distance between neighbouring \
-images."""
+The paper turned a digit of USPS; this one is scikit-learn's, enlarged. The wide bandwidth is the smallest that gives \
+mean-shift a single mode, the best it can do; the narrow one is 0.4 of the distance between neighbouring images."""
 
 
 @dataclass(frozen=True)
@@ -41,15 +40,15 @@ class Found:
     distances: Array
 
 
-def run(setting: Setting) -> Exhibit:
+def run(setting: Setting) -> Result:
     """Find the centroids; the same in a quick run."""
     X, _ = make_rotated_digit()
     found = centroids(X)
     mean, wide, narrow, mode = found
-    return Exhibit(
+    return Result(
         "figure1",
         "Figure 1: a turned digit, its mean and its mode",
-        STORY,
+        INTRODUCTION,
         tables=[distances_table(found)],
         pictures=[
             Picture(

@@ -2,24 +2,24 @@ import numpy as np
 import pytest
 
 from lapmodes.datasets import make_moons_with_outliers
-from lapmodes.experiments import figure3
-from lapmodes.experiments._exhibit import Setting
+from lapmodes.paper import figure3
+from lapmodes.paper.results import Setting
 
 
 @pytest.fixture(scope="module")
-def exhibit():
+def result():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(figure3, "QUICK", 2)
         return figure3.run(Setting(quick=True))
 
 
-def test_claims_hold(exhibit):
-    assert [claim.holds for claim in exhibit.claims] == [True] * 4
-    assert "perfect on 2 of 2 draws" in exhibit.claims[0].measured
+def test_claims_hold(result):
+    assert [claim.holds for claim in result.claims] == [True] * 4
+    assert "perfect on 2 of 2 draws" in result.claims[0].measured
 
 
-def test_four_panels(exhibit):
-    (picture,) = exhibit.pictures
+def test_four_panels(result):
+    (picture,) = result.pictures
     assert [ax.get_title() for ax in picture.figure.axes][1] == "Laplacian K-modes"
     assert len(picture.figure.axes) == 4
 

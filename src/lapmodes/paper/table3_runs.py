@@ -1,22 +1,31 @@
-"""The algorithms of table 3: which hyperparameters each may choose from, and how it is run."""
+"""Table 3, its runs: the algorithms and what each may choose from, the data, and a log of finished runs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+import json
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property, lru_cache
 from itertools import product
+from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from .. import KModes, LaplacianKModes
 from .._records import Array
-from ..baselines import DataClusterData, GaussianMeanShift, GraphNMF, KMeans, NormalizedCut
-from ..paper.rivals.base import affinity_of
+from ..metrics import clustering_accuracy, normalized_mutual_info
+from ..solve.points import one_hot
+from .data import fetch_coil20, fetch_mnist, load_tdt2
+from .rivals import DataClusterData, GaussianMeanShift, GraphNMF, KMeans, NormalizedCut
+from .rivals.base import affinity_of
 
 N_NEIGHBORS = 5
-Parameters = Mapping[str, Any]
+QUICK_PER_CLASS = 50
+"""Images or documents of each class in a quick run."""
+QUICK_TOPICS = 10
 
 
 @dataclass(frozen=True)
@@ -57,28 +66,44 @@ class Problem:
     def start(self, name: str) -> Any:
         """A start for `init`."""
         if name == "k-means":
-            return self.kmeans.cluster_centers_, one_hot(self.kmeans.labels_, self.n_clusters)
+            return self.kmeans.cluster_centers_, one_hot(self.kmeans.labels_, self.n_clusters, np.float64)
         if name == "normalized-cut":
-            return None, one_hot(self.normalized_cut, self.n_clusters)
+            return None, one_hot(self.normalized_cut, self.n_clusters, np.float64)
         if name == "consensus":
             return None, self.default_model.votes_
         return name
 
 
-def one_hot(labels: Array, n_clusters: int) -> Array:
-    """Hard assignments."""
-    return np.eye(n_clusters)[labels]
+def problem_of(data: str, seed: int, quick: bool) -> Problem:
+    """The points of a restart: each restart on MNIST draws its own sample of 200 images a digit."""
+    sample = seed if data == "MNIST" else 0
+    X, y = _points(data, sample, quick)
+    return Problem(X, y, seed)
+
+
+@lru_cache(maxsize=4)
+def _points(data: str, sample: int, quick: bool) -> tuple[Any, Any]:
+    if data == "MNIST":
+        return fetch_mnist(per_class=QUICK_PER_CLASS if quick else 200, unit_norm=True, random_state=sample)
+    if data == "COIL-20":
+        X, y = fetch_coil20(unit_norm=True)
+        return (X[::4], y[::4]) if quick else (X, y)
+    X, y = load_tdt2()
+    if not quick:
+        return X, y
+    rows = np.concatenate([np.flatnonzero(y == topic)[:QUICK_PER_CLASS] for topic in np.unique(y)[:QUICK_TOPICS]])
+    return X[rows], y[rows]
 
 
 def run_kmeans(problem: Problem, *, init: str) -> Array:
-    """K-means, one run a restart."""
+    """K-means from one random start."""
     model = KMeans(problem.n_clusters, init=init, n_init=1, random_state=problem.seed)
     return np.asarray(model.fit(problem.X).labels_)
 
 
-def run_kmodes(problem: Problem, *, bandwidth: float, path: int | None) -> Array:
-    """K-modes from the K-means solution; `path` steps from a wide kernel, or none."""
-    model = KModes(problem.n_clusters, bandwidth=bandwidth, path=path, init=problem.start("k-means"), n_jobs=1)
+def run_kmodes(problem: Problem, *, bandwidth: float, steps: int | None) -> Array:
+    """K-modes from the K-means solution: in so many steps from an infinite bandwidth, or without a path."""
+    model = KModes(problem.n_clusters, bandwidth=bandwidth, path=steps, init=problem.start("k-means"), n_jobs=1)
     return np.asarray(model.fit(problem.X).labels_)
 
 
@@ -100,7 +125,7 @@ def run_graph_nmf(problem: Problem, *, lam: float, max_iter: int) -> Array:
 
 
 def run_data_cluster_data(problem: Problem, *, n_neighbors: int, init: str) -> Array:
-    """DCD on a graph of its own choice."""
+    """DCD on a graph with a number of neighbours of its own."""
     model = DataClusterData(problem.n_clusters, n_neighbors=n_neighbors, init=init, random_state=problem.seed)
     return np.asarray(model.fit(problem.X).labels_)
 
@@ -128,12 +153,12 @@ def run_homotopy(problem: Problem, *, start: str, lam: float, widest: float, ban
 
 
 def run_defaults(problem: Problem) -> Array:
-    """The default constructor: nothing chosen by the labels."""
+    """The default constructor, for which nothing is chosen by the labels."""
     return np.asarray(problem.default_model.labels_)
 
 
 @dataclass(frozen=True)
-class Contestant:
+class Algorithm:
     """An algorithm, and for each data set the values that each of its hyperparameters may take."""
 
     name: str
@@ -142,7 +167,7 @@ class Contestant:
     published: Mapping[str, tuple[float, float]]
     """Accuracy and NMI in per cent."""
     restarts: bool = True
-    """False: the result does not depend on a seed."""
+    """False if the result does not depend on a seed."""
 
     def cells(self, data: str) -> Iterator[dict[str, Any]]:
         """Every combination of hyperparameters for a data set."""
@@ -161,37 +186,37 @@ DEFAULTS = "Laplacian K-modes, nothing tuned"
 PAPERS = ("Laplacian K-modes", HOMOTOPY)
 OURS = (*PAPERS, DEFAULTS)
 OUR_FIGURES = {"MNIST": (70.5, 68.8), "COIL-20": (81.0, 87.3), "TDT2": (91.4, 88.8)}
-CONTESTANTS = (
-    Contestant(
+ALGORITHMS = (
+    Algorithm(
         "K-means",
         run_kmeans,
         everywhere(init=("k-means++", "random")),
         {"MNIST": (58.2, 53.3), "COIL-20": (66.5, 75.3), "TDT2": (68.9, 75.3)},
     ),
-    Contestant(
+    Algorithm(
         "K-modes",
         run_kmodes,
         {
-            "MNIST": {"bandwidth": (0.3, 0.4, 0.5, 0.7, 1.0), "path": (None, 8)},
-            "COIL-20": {"bandwidth": (0.1, 0.2, 0.3, 0.5), "path": (None, 8)},
-            "TDT2": {"bandwidth": (0.6, 0.8, 1.0), "path": (None, 8)},
+            "MNIST": {"bandwidth": (0.3, 0.4, 0.5, 0.7, 1.0), "steps": (None, 8)},
+            "COIL-20": {"bandwidth": (0.1, 0.2, 0.3, 0.5), "steps": (None, 8)},
+            "TDT2": {"bandwidth": (0.6, 0.8, 1.0), "steps": (None, 8)},
         },
         {"MNIST": (59.2, 53.6), "COIL-20": (67.2, 75.9), "TDT2": (70.0, 75.8)},
     ),
-    Contestant(
+    Algorithm(
         "Mean-shift (GMS)",
         run_mean_shift,
         {"MNIST": {}, "COIL-20": {}},
         {"MNIST": (15.9, 6.5), "COIL-20": (27.2, 38.9)},
         restarts=False,
     ),
-    Contestant(
+    Algorithm(
         "Normalised cut",
         run_normalized_cut,
         everywhere(regularization=(0.5, 0.0)),
         {"MNIST": (65.5, 66.9), "COIL-20": (79.0, 88.0), "TDT2": (88.4, 83.7)},
     ),
-    Contestant(
+    Algorithm(
         "GNMF",
         run_graph_nmf,
         {
@@ -201,7 +226,7 @@ CONTESTANTS = (
         },
         {"MNIST": (66.2, 64.9), "COIL-20": (75.3, 87.5), "TDT2": (88.6, 83.7)},
     ),
-    Contestant(
+    Algorithm(
         "DCD",
         run_data_cluster_data,
         {
@@ -211,7 +236,7 @@ CONTESTANTS = (
         },
         {"MNIST": (69.4, 65.6), "COIL-20": (71.5, 77.6), "TDT2": (55.1, 68.6)},
     ),
-    Contestant(
+    Algorithm(
         "Laplacian K-modes",
         run_laplacian_kmodes,
         {
@@ -221,7 +246,7 @@ CONTESTANTS = (
         },
         OUR_FIGURES,
     ),
-    Contestant(
+    Algorithm(
         HOMOTOPY,
         run_homotopy,
         {
@@ -235,5 +260,87 @@ CONTESTANTS = (
         },
         {"COIL-20": (81.5, 88.0)},
     ),
-    Contestant(DEFAULTS, run_defaults, everywhere(), OUR_FIGURES),
+    Algorithm(DEFAULTS, run_defaults, everywhere(), OUR_FIGURES),
 )
+
+
+@dataclass(frozen=True)
+class Run:
+    """What to run."""
+
+    data: str
+    algorithm: str
+    parameters: tuple[tuple[str, Any], ...]
+    seed: int
+    quick: bool
+
+    @property
+    def key(self) -> str:
+        """The same text for the same run."""
+        return json.dumps(asdict(self))
+
+
+@dataclass(frozen=True)
+class Score:
+    """A finished run, in per cent and seconds."""
+
+    run: Run
+    accuracy: float
+    nmi: float
+    seconds: float
+
+
+_problem = lru_cache(maxsize=24)(problem_of)
+
+
+def execute(run: Run) -> Score:
+    """Cluster and score."""
+    algorithm = next(each for each in ALGORITHMS if each.name == run.algorithm)
+    problem = _problem(run.data, run.seed, run.quick)
+    began = perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a setting that fails gets a low score
+        labels = algorithm.run(problem, **dict(run.parameters))
+    seconds = perf_counter() - began
+    return Score(run, *score(problem, labels), seconds)
+
+
+def score(problem: Problem, labels: Array) -> tuple[float, float]:
+    """Accuracy and NMI in per cent."""
+    nmi = normalized_mutual_info(problem.y, labels, average="max")
+    return 100 * clustering_accuracy(problem.y, labels), 100 * nmi
+
+
+class RunLog:
+    """Finished runs in a file, one on each line, so that an interrupted experiment goes on where it was."""
+
+    def __init__(self, file: Path | None) -> None:
+        self._file = file
+        self._scores = {score.run.key: score for score in self._read()}
+
+    def _read(self) -> Iterator[Score]:
+        if self._file is None or not self._file.exists():
+            return
+        for line in self._file.read_text(encoding="utf-8").splitlines():
+            try:
+                entry = json.loads(line)
+            except json.JSONDecodeError:  # the last line of a process that was killed while it wrote
+                continue
+            run = entry.pop("run")
+            parameters = tuple((name, value) for name, value in run.pop("parameters"))
+            yield Score(Run(**run, parameters=parameters), **entry)
+
+    def missing(self, runs: Iterable[Run]) -> list[Run]:
+        """Those not yet finished."""
+        return [run for run in runs if run.key not in self._scores]
+
+    def add(self, score: Score) -> None:
+        """Keep a finished run."""
+        self._scores[score.run.key] = score
+        if self._file is not None:
+            with open(self._file, "a", encoding="utf-8") as stream:
+                stream.write(json.dumps(asdict(score)) + "\n")
+
+    def scores(self, runs: Iterable[Run]) -> list[Score]:
+        """The scores of finished runs, in the order asked for."""
+        return [self._scores[run.key] for run in runs]

@@ -4,7 +4,7 @@ import sys
 import pytest
 from matplotlib.image import imread
 
-from lapmodes.demo import main
+from lapmodes.paper.demo import main
 
 
 @pytest.fixture(scope="module")

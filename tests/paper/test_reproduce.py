@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-import sys
 from html.parser import HTMLParser
-from types import SimpleNamespace
 
 import pytest
 from matplotlib.figure import Figure
@@ -14,16 +12,16 @@ from typer.testing import CliRunner
 
 from lapmodes.cli.app import app
 from lapmodes.datasets import DataNotFoundError
-from lapmodes.experiments._exhibit import Claim, Exhibit, Picture, Table
-from lapmodes.experiments.reproduce import EXHIBITS, reproduce
+from lapmodes.paper.reproduce import EXPERIMENTS, reproduce
+from lapmodes.paper.results import Claim, Picture, Result, Table
 
 NASTY = "<script>alert('λ & σ')</script> \"quoted\""
 
 
-def exhibit(name, note=NASTY, *, holds=True):
+def result(name, note=NASTY, *, holds=True):
     figure = Figure(figsize=(1, 1))
     figure.subplots().plot([0, 1])
-    return Exhibit(
+    return Result(
         name,
         f"Title of {name}",
         f"First paragraph {note}\n\nSecond.",
@@ -38,7 +36,7 @@ def exhibit(name, note=NASTY, *, holds=True):
 
 @pytest.fixture
 def fake(monkeypatch):
-    """Put stand-ins where experiments are imported from; returns the settings they were run with."""
+    """Replace experiments; returns the settings they were run with."""
     settings = {}
 
     def install(name, outcome):
@@ -48,7 +46,7 @@ def fake(monkeypatch):
                 raise outcome
             return outcome
 
-        monkeypatch.setitem(sys.modules, f"lapmodes.experiments.{name}", SimpleNamespace(run=run))
+        monkeypatch.setitem(EXPERIMENTS, name, run)
         return settings
 
     return install
@@ -75,7 +73,7 @@ def page(folder):
 
 
 def test_everything_is_written_and_linked(fake, tmp_path):
-    fake("figure1", exhibit("figure1"))
+    fake("figure1", result("figure1"))
     (section,) = reproduce(["figure1"], tmp_path / "new")
     folder = tmp_path / "new"
     assert section.seconds >= 0 and section.claims[0]["holds"] is True
@@ -87,7 +85,7 @@ def test_everything_is_written_and_linked(fake, tmp_path):
 
 
 def test_text_is_escaped_on_the_page_and_whole_in_the_files(fake, tmp_path):
-    fake("figure1", exhibit("figure1"))
+    fake("figure1", result("figure1"))
     reproduce(["figure1"], tmp_path)
     html = page(tmp_path)
     assert "script" not in html.tags
@@ -97,18 +95,18 @@ def test_text_is_escaped_on_the_page_and_whole_in_the_files(fake, tmp_path):
 
 
 def test_verdicts_are_words(fake, tmp_path):
-    fake("figure1", exhibit("figure1", holds=False))
-    fake("figure2", exhibit("figure2"))
+    fake("figure1", result("figure1", holds=False))
+    fake("figure2", result("figure2"))
     reproduce(["figure1", "figure2"], tmp_path)
     words = " ".join(page(tmp_path).words)
     assert words.count("Does not hold here:") == 1 and words.count("Holds:") == 1
 
 
 def test_later_runs_keep_earlier_sections_and_replace_their_own(fake, tmp_path):
-    fake("figure2", exhibit("figure2", "old"))
+    fake("figure2", result("figure2", "old"))
     reproduce(["figure2"], tmp_path)
-    fake("figure1", exhibit("figure1"))
-    fake("figure2", exhibit("figure2", "new"))
+    fake("figure1", result("figure1"))
+    fake("figure2", result("figure2", "new"))
     assert [section.name for section in reproduce(["figure1"], tmp_path)] == ["figure1", "figure2"]
     assert "First paragraph old" in " ".join(page(tmp_path).words)
     reproduce(["figure2"], tmp_path)
@@ -117,7 +115,7 @@ def test_later_runs_keep_earlier_sections_and_replace_their_own(fake, tmp_path):
 
 
 def test_quick_runs_have_a_folder_of_their_own(fake, tmp_path):
-    settings = fake("figure1", exhibit("figure1"))
+    settings = fake("figure1", result("figure1"))
     reproduce(["figure1"], tmp_path, quick=True)
     assert settings["figure1"].quick and settings["figure1"].folder == tmp_path / "quick"
     assert "A quick run" in " ".join(page(tmp_path / "quick").words)
@@ -129,14 +127,14 @@ def test_quick_runs_have_a_folder_of_their_own(fake, tmp_path):
 
 def test_missing_data_leaves_a_section_that_says_so_and_goes_on(fake, tmp_path):
     fake("figure5", DataNotFoundError("MNIST is not on this machine"))
-    fake("figure6", exhibit("figure6"))
+    fake("figure6", result("figure6"))
     sections = reproduce(["figure5", "figure6"], tmp_path)
     assert [section.name for section in sections] == ["figure5", "figure6"]
     assert "Not run: MNIST is not on this machine" in " ".join(page(tmp_path).words)
 
 
 def test_other_errors_are_not_hidden_and_finished_sections_stay(fake, tmp_path):
-    fake("figure1", exhibit("figure1"))
+    fake("figure1", result("figure1"))
     fake("figure2", RuntimeError("a mistake"))
     with pytest.raises(RuntimeError, match="a mistake"):
         reproduce(["figure1", "figure2"], tmp_path)
@@ -144,21 +142,21 @@ def test_other_errors_are_not_hidden_and_finished_sections_stay(fake, tmp_path):
 
 
 def test_unknown_names_are_refused_before_anything_runs(fake, tmp_path):
-    settings = fake("figure1", exhibit("figure1"))
+    settings = fake("figure1", result("figure1"))
     with pytest.raises(ValueError, match=r"Unknown experiment 'figure9'\. Choose from: table1, table3, figure1"):
         reproduce(["figure1", "figure9"], tmp_path / "none")
     assert settings == {} and not (tmp_path / "none").exists()
 
 
-def test_every_exhibit_can_be_imported_and_run():
-    from importlib import import_module
-
-    assert all(callable(import_module(f"lapmodes.experiments.{name}").run) for name in EXHIBITS)
+def test_a_section_of_another_version_is_left_out(fake, tmp_path):
+    (tmp_path / "figure1.json").write_text('{"name": "figure1", "story": "of version 0.1"}')
+    fake("figure2", result("figure2"))
+    assert [section.name for section in reproduce(["figure2"], tmp_path)] == ["figure2"]
 
 
 def test_command_prints_verdicts_and_the_page(fake, tmp_path):
-    fake("figure1", exhibit("figure1", "so it is"))
-    fake("figure2", exhibit("figure2", "so it is not", holds=False))
+    fake("figure1", result("figure1", "so it is"))
+    fake("figure2", result("figure2", "so it is not", holds=False))
     answer = CliRunner().invoke(app, ["reproduce", "figure1", "figure2", "-o", str(tmp_path), "--quick"])
     assert answer.exit_code == 0
     assert "figure1   holds  so it is" in answer.output and "figure2   FAILS  so it is not" in answer.output

@@ -9,21 +9,32 @@ from typing import TYPE_CHECKING
 
 from .. import DegenerateWarning, KModes, LaplacianKModes
 from .._records import Array
-from ..baselines import GaussianMeanShift
-from ..datasets import make_spirals
 from ..plotting import plot_assignments, plot_clusters, plot_density
-from ._exhibit import Claim, Exhibit, Picture, Setting, Table
-from ._fits import COMMON, Run, runs_table, timed_fit
-from ._panels import mark_bandwidth, name_panels, panels
+from .data import make_spirals
+from .results import (
+    COMMON,
+    Claim,
+    Fit,
+    Picture,
+    Result,
+    Setting,
+    Table,
+    fits_table,
+    mark_bandwidth,
+    name_panels,
+    panels,
+    timed_fit,
+)
+from .rivals import GaussianMeanShift
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LAM, SIGMA = 100.0, 0.2
-STORY = """Five interleaved spirals of 400 points. K-modes gives each point to the nearest mode, so its clusters are \
-convex and cut across the spirals, though its modes lie on them. Laplacian K-modes starts from the same K-means \
-result; the Laplacian of a 5-neighbour graph with heat weights carries the assignments along each spiral. λ = 100, σ \
-= 0.2.
+INTRODUCTION = """Five interleaved spirals of 400 points. K-modes gives each point to the nearest mode, so its \
+clusters are convex and cut across the spirals, though its modes lie on them. Laplacian K-modes starts from the same \
+K-means result; the Laplacian of a 5-neighbour graph with heat weights carries the assignments along each spiral. λ = \
+100, σ = 0.2.
 
 The points are drawn anew for each random state, because those of the paper are not public. The second picture shows \
 other λ and σ (σ is also the width of the graph's heat kernel): too narrow a kernel breaks the graph, too wide a one \
@@ -43,7 +54,7 @@ FULL = Scale(10, (1.0, 10.0, 100.0), (0.1, 0.2, 0.3, 0.5))
 QUICK = Scale(3, (1.0, 100.0), (0.1, 0.2, 0.3))
 
 
-def run(setting: Setting) -> Exhibit:
+def run(setting: Setting) -> Result:
     """The paper's setting on several draws, and other settings on one."""
     scale = QUICK if setting.quick else FULL
     X, y = make_spirals(random_state=0)
@@ -52,7 +63,7 @@ def run(setting: Setting) -> Exhibit:
         others = []
         for seed in range(1, scale.n_draws):
             others.append(
-                timed_fit(f"draw {seed}", "Laplacian K-modes", smooth_model(), *make_spirals(random_state=seed))
+                timed_fit(f"draw {seed}", "Laplacian K-modes", smooth_model().fit, *make_spirals(random_state=seed))
             )
             step()
         grid = []
@@ -60,11 +71,11 @@ def run(setting: Setting) -> Exhibit:
             for sigma in scale.sigmas:
                 grid.append(tolerant_fit(X, y, lam, sigma))
                 step()
-    return Exhibit(
+    return Result(
         "figure2",
         "Figure 2: five spirals",
-        STORY,
-        tables=[runs_table("figure2", runs), settings_table(grid)],
+        INTRODUCTION,
+        tables=[fits_table("figure2", runs), settings_table(grid)],
         pictures=[
             Picture(
                 "figure2",
@@ -88,22 +99,22 @@ def smooth_model(lam: float = LAM, sigma: float = SIGMA) -> LaplacianKModes:
     return LaplacianKModes(5, lam=lam, bandwidth=sigma, affinity="heat", n_neighbors=5, **COMMON)
 
 
-def cluster(X: Array, y: Array) -> tuple[Run, Run]:
+def cluster(X: Array, y: Array) -> tuple[Fit, Fit]:
     """K-modes and Laplacian K-modes on the five spirals."""
     return (
-        timed_fit("five spirals", "K-modes", KModes(5, bandwidth=SIGMA, **COMMON), X, y),
-        timed_fit("five spirals", "Laplacian K-modes", smooth_model(), X, y),
+        timed_fit("five spirals", "K-modes", KModes(5, bandwidth=SIGMA, **COMMON).fit, X, y),
+        timed_fit("five spirals", "Laplacian K-modes", smooth_model().fit, X, y),
     )
 
 
-def tolerant_fit(X: Array, y: Array, lam: float, sigma: float) -> Run:
-    """A fit that may fail: clusters that die at large lam and sigma are what the picture shows."""
+def tolerant_fit(X: Array, y: Array, lam: float, sigma: float) -> Fit:
+    """A fit that may lose clusters, as happens at large lam and sigma: the picture shows where."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DegenerateWarning)
-        return timed_fit("five spirals", f"λ = {lam:g}, σ = {sigma:g}", smooth_model(lam, sigma), X, y)
+        return timed_fit("five spirals", f"λ = {lam:g}, σ = {sigma:g}", smooth_model(lam, sigma).fit, X, y)
 
 
-def claims(X: Array, runs: tuple[Run, Run], draws: Sequence[Run]) -> list[Claim]:
+def claims(X: Array, runs: tuple[Fit, Fit], draws: Sequence[Fit]) -> list[Claim]:
     """The paper's three statements."""
     kmodes, _ = runs
     perfect = sum(each.accuracy == 1 for each in draws)
@@ -121,13 +132,13 @@ def claims(X: Array, runs: tuple[Run, Run], draws: Sequence[Run]) -> list[Claim]
     ]
 
 
-def settings_table(grid: Sequence[Run]) -> Table:
+def settings_table(grid: Sequence[Fit]) -> Table:
     """Accuracy at each setting."""
     rows = [[run.algorithm, f"{run.accuracy:.3f}", len(set(run.model.labels_))] for run in grid]
     return Table("figure2_settings", "Laplacian K-modes at other settings.", ["setting", "accuracy", "clusters"], rows)
 
 
-def draw(X: Array, runs: tuple[Run, Run]) -> Figure:
+def draw(X: Array, runs: tuple[Fit, Fit]) -> Figure:
     """The paper's four plots."""
     figure, ((first, second, third, fourth),) = panels(1, 4, height=3.5)
     kmodes, smooth = (run.model for run in runs)
@@ -141,7 +152,7 @@ def draw(X: Array, runs: tuple[Run, Run]) -> Figure:
     return figure
 
 
-def draw_settings(X: Array, grid: Sequence[Run], scale: Scale) -> Figure:
+def draw_settings(X: Array, grid: Sequence[Fit], scale: Scale) -> Figure:
     """A row for each lam, a column for each sigma."""
     shape = len(scale.lams), len(scale.sigmas)
     figure, axes = panels(*shape, height=3.6 * shape[0] * 4 / shape[1] * 0.93)

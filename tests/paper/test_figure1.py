@@ -2,17 +2,17 @@ import numpy as np
 import pytest
 
 from lapmodes.datasets import make_rotated_digit
-from lapmodes.experiments import figure1
-from lapmodes.experiments._exhibit import Setting
+from lapmodes.paper import figure1
+from lapmodes.paper.results import Setting
 
 
 @pytest.fixture(scope="module")
-def exhibit():
+def result():
     return figure1.run(Setting(quick=True))
 
 
-def test_claims_hold(exhibit):
-    assert all(claim.holds for claim in exhibit.claims)
+def test_claims_hold(result):
+    assert all(claim.holds for claim in result.claims)
 
 
 def test_mean_is_the_mean_and_distances_are_to_the_nearest_image():
@@ -25,8 +25,8 @@ def test_mean_is_the_mean_and_distances_are_to_the_nearest_image():
         assert np.allclose(each.distances, brute)
 
 
-def test_picture_shows_data_and_centroids(exhibit):
-    (picture,) = exhibit.pictures
+def test_picture_shows_data_and_centroids(result):
+    (picture,) = result.pictures
     shown = [ax for ax in picture.figure.axes if ax.images]
     assert len(shown) == 7 + 3 + 7
     labels = " ".join(ax.get_xlabel() for ax in shown)
