@@ -13,7 +13,7 @@ def result():
 
 def test_claims_hold(result):
     assert [claim.holds for claim in result.claims] == [True, True, True]
-    assert "perfect on 2 of 2 draws" in result.claims[0].measured
+    assert "no wrong point on 2 of 2 draws" in result.claims[0].measured
 
 
 def test_broken_graph_is_shown_beside_the_whole_one(result):

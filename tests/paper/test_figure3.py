@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -15,7 +17,16 @@ def result():
 
 def test_claims_hold(result):
     assert [claim.holds for claim in result.claims] == [True] * 4
-    assert "perfect on 2 of 2 draws" in result.claims[0].measured
+    assert "no wrong point on 2 of 2 draws" in result.claims[0].measured
+
+
+def test_one_wrong_inlier_on_one_draw_refutes_the_claim():
+    X, y = make_moons_with_outliers(random_state=0)
+    right = figure3.cluster(X, y)
+    draws = [right[1]] * 9 + [replace(right[1], accuracy=799 / 800)]
+    first, *others = figure3.claims(X, right, draws)
+    assert not first.holds and "9 of 10 draws; lowest accuracy 0.9988" in first.measured
+    assert all(claim.holds for claim in others)
 
 
 def test_four_panels(result):

@@ -11,7 +11,7 @@ from sklearn.datasets import make_blobs
 from lapmodes.datasets import DataNotFoundError
 from lapmodes.paper import homotopy, table3, table3_runs
 from lapmodes.paper.results import Setting
-from lapmodes.paper.table3_runs import ALGORITHMS, OURS, Algorithm, Problem, Run, RunLog, Score
+from lapmodes.paper.table3_runs import ALGORITHMS, DEFAULT, HOMOTOPY, MODEL, Algorithm, Problem, Run, RunLog, Score
 
 
 def blobs(data, seed, quick=False):
@@ -45,8 +45,7 @@ def test_every_algorithm_runs_at_its_first_setting(algorithm):
 
 def test_published_figures_cover_the_grids():
     for algorithm in ALGORITHMS:
-        assert algorithm.published.keys() == algorithm.grids.keys()
-    assert set(OURS) <= {each.name for each in ALGORITHMS}
+        assert algorithm.published.keys() == (set() if algorithm.name == DEFAULT else algorithm.grids.keys())
 
 
 def test_starts_are_shared():
@@ -102,28 +101,48 @@ def test_missing_data_is_left_out_and_named(small_problems, monkeypatch):
 
 
 def entry(name, accuracies, published=(50.0, 40.0)):
-    algorithm = Algorithm(name, lambda problem: None, {"MNIST": {}}, {"MNIST": published})
+    algorithm = Algorithm(name, lambda problem: None, {"MNIST": {}}, {} if published is None else {"MNIST": published})
     scores = [some_score(seed, value, name) for seed, value in enumerate(accuracies)]
     return table3.Entry("MNIST", algorithm, scores)
 
 
 def test_claims_compare_the_best_restart():
-    ours, rival = entry(OURS[0], [40.0, 60.0], (55.0, 40.0)), entry("K-means", [59.0, 30.0])
-    reached, best, strong = table3.claims([ours, rival])
-    assert reached.holds and reached.measured == "60.0 / 40.0"
-    assert best.holds and "2 of 2" in best.measured
+    ours, rival = entry(MODEL, [40.0, 60.0], (55.0, 40.0)), entry("K-means", [59.0, 30.0])
+    reached, best, close, strong = table3.claims([ours, rival])
+    assert reached.holds and reached.measured.startswith("60.0 / 40.0 with lam=0.1, start=k-means")
+    assert best.holds and best.measured == "in 2 of 2 rows."
+    assert close.holds and close.measured == "+0.0 points against the best rival in its worst row, NMI MNIST."
     assert strong.holds
-    weak = entry("K-means", [30.0])
-    assert not table3.rivals_are_strong([ours, weak]).holds
-    assert not table3.best_rows(
-        [entry(OURS[0], [40.0]), entry("K-means", [45.0]), entry("DCD", [46.0])]
-    ).measured.startswith("best or tied in 2")
+    assert not table3.reaches_published(entry(MODEL, [54.9], (55.0, 40.0))).holds
+    assert not table3.rivals_near_published([ours, entry("K-means", [30.0])]).holds
+
+
+@pytest.mark.parametrize(("accuracy", "close"), [(44.0, True), (43.9, False)])
+def test_one_lost_row_refutes_the_claim_to_be_best(accuracy, close):
+    margins = table3.row_margins([entry(MODEL, [accuracy]), entry("K-means", [45.0]), entry("DCD", [46.0])])
+    assert margins == pytest.approx({"ACC MNIST": accuracy - 46.0, "NMI MNIST": 0.0})
+    best = table3.best_in_every_row(margins)
+    assert not best.holds and best.measured == f"in 1 of 2 rows; below in ACC MNIST by {46.0 - accuracy:.1f}."
+    assert table3.close_in_every_row(margins).holds == close
+
+
+@pytest.mark.parametrize("name", [DEFAULT, HOMOTOPY])
+def test_neither_default_nor_homotopy_counts_as_the_papers_model(name):
+    lost = [entry(MODEL, [40.0]), entry("K-means", [45.0])]
+    assert table3.row_margins([*lost, entry(name, [99.0])]) == table3.row_margins(lost)
+
+
+def test_the_default_has_no_published_figures_and_no_star():
+    entries = [entry(MODEL, [60.0]), entry("K-means", [59.0]), entry(DEFAULT, [70.0], None)]
+    assert len(table3.claims(entries)) == 4
+    assert table3.row_table(entries).rows[0][-1] == "70.0"
+    assert table3.summary_table(entries).rows[2][2] == "-"
 
 
 def test_printed_table_marks_the_best():
-    table = table3.row_table([entry(OURS[0], [60.0]), entry("K-means", [59.0])])
+    table = table3.row_table([entry(MODEL, [60.0]), entry("K-means", [59.0])])
     row = dict(zip(table.header, table.rows[0], strict=True))
-    assert row[OURS[0]] == "60.0 *" and row["K-means"] == "59.0" and row["DCD"] == "-"
+    assert row[MODEL] == "60.0 *" and row["K-means"] == "59.0" and row["DCD"] == "-"
 
 
 def test_homotopy_pairs_both_ways(small_problems):

@@ -22,6 +22,8 @@ NARROW = 0.4
 """Narrow bandwidth in units of the distance between neighbouring images."""
 TRIED = 200
 """Number of bandwidths tried for the smallest that gives a single mode."""
+NEAR, FAR = 0.2, 2.0
+"""Limits of the claims: the mode's distance as part of the mean's, and the wide mode's in units of the narrow ones'."""
 INTRODUCTION = """Seven images of a handwritten 1, turned step by step: one cluster that is a curve in the space of \
 pixels. Its mean averages all directions and looks like none of them. Mean-shift gives a single mode only with a wide \
 kernel, and that mode is a blur, too; with a narrow kernel every image is a mode, and so a cluster of its own. \
@@ -61,17 +63,18 @@ def run(setting: Setting) -> Result:
         ],
         claims=[
             Claim(
-                "The mean of the cluster is not a valid image; the mode of K-modes is.",
-                f"distance to the nearest image {mean.distances[0]:.2f} for the mean, {mode.distances[0]:.2f} for the "
-                f"mode; neighbouring images are {np.sort(cdist(X, X), axis=1)[:, 1].min():.2f} apart.",
-                bool(mode.distances[0] < 0.2 * mean.distances[0]),
+                f"The mode of Laplacian K-modes is less than {NEAR:g} times as far from the nearest image as the mean.",
+                f"{mode.distances[0]:.2f} for the mode, {mean.distances[0]:.2f} for the mean; neighbouring images are "
+                f"{np.sort(cdist(X, X), axis=1)[:, 1].min():.2f} apart.",
+                bool(mode.distances[0] < NEAR * mean.distances[0]),
             ),
             Claim(
-                "Mean-shift needs a large bandwidth for a single mode, which then lies far from the images; a smaller "
-                "one gives valid images but several modes for the one cluster.",
+                "With the smallest bandwidth that gives a single mode, mean-shift's mode is more than "
+                f"{FAR:g} times as far from the nearest image as any of its modes with the narrow bandwidth, "
+                "which gives more than one.",
                 f"{wide.distances[0]:.2f} away with one mode; {narrow.distances.max():.2f} at most with "
                 f"{len(narrow.centroids)} modes.",
-                bool(wide.distances[0] > 2 * narrow.distances.max() and len(narrow.centroids) > 1),
+                bool(wide.distances[0] > FAR * narrow.distances.max() and len(narrow.centroids) > 1),
             ),
         ],
     )

@@ -241,17 +241,18 @@ def mean_and_deviation(values: Sequence[float], digits: int) -> str:
 
 
 def claims(comparison: Comparison) -> list[Claim]:
-    """The paper's statements."""
+    """The paper's statements, in the words of what is checked."""
     means, kmodes, *smooth = comparison.by_algorithm[:-1]
     sharp = [each for modes in (kmodes, *smooth) for each in zip(modes, means, strict=True)]
     closer = sum(mode.distances.mean() < mean.distances.mean() for mode, mean in sharp)
     covered = {found[0].name: np.mean([len(set(each.classes)) for each in found]) for found in (kmodes, *smooth)}
-    plain = smooth[0][0].name  # the variant at the paper's setting: the best of several would flatter
+    plain = smooth[0][0].name  # The claim is about the paper's setting, not about the better of both variants.
     sizes = comparison.modes.sizes
     few = float(np.mean(sizes < FEW * sizes.sum() / len(means[0].sizes)))
     return [
         Claim(
-            "Means are blurred, modes look like images: modes lie closer to an image of the data.",
+            "From every start, the modes of K-modes and of Laplacian K-modes lie closer to an image of the data, on "
+            "average over the clusters, than the means of K-means do.",
             f"closer in {closer} of {len(sharp)} runs; mean distance to the nearest image "
             + ", ".join(
                 f"{found[0].name} {np.mean([each.distances.mean() for each in found]):.3f}"
@@ -261,13 +262,15 @@ def claims(comparison: Comparison) -> list[Claim]:
             bool(closer == len(sharp)),
         ),
         Claim(
-            "The centroids of Laplacian K-modes (without homotopy) cover more classes than those of K-modes.",
+            "The images nearest to the centroids are of more classes, on average over the starts, for Laplacian "
+            "K-modes (without homotopy) than for K-modes.",
             ", ".join(f"{name} {count:.1f}" for name, count in covered.items()) + " classes on average.",
             bool(covered[plain] > covered[kmodes[0].name]),
         ),
         Claim(
-            "The majority of mean-shift's modes have very few points.",
-            f"{100 * few:.0f} % of {len(sizes)} modes have less than a quarter of the points of an even split, "
+            f"More than half of mean-shift's modes have less than {FEW:g} times the points that an even split into "
+            f"{len(means[0].sizes)} clusters would give them.",
+            f"{100 * few:.0f} % of {len(sizes)} modes have fewer, "
             f"{100 * np.mean(sizes == 1):.0f} % a single one; the largest has {sizes.max()} of {sizes.sum()}.",
             few > 0.5,
         ),
