@@ -2,78 +2,17 @@
 
 from __future__ import annotations
 
-import json
-
-import numpy as np
 import pytest
-from sklearn.datasets import make_blobs
 
 from lapmodes.datasets import DataNotFoundError
-from lapmodes.paper import homotopy, table3, table3_runs
+from lapmodes.paper import table3
 from lapmodes.paper.results import Setting
-from lapmodes.paper.table3_runs import ALGORITHMS, DEFAULT, HOMOTOPY, MODEL, Algorithm, Problem, Run, RunLog, Score
-
-
-def blobs(data, seed, quick=False):
-    X, y = make_blobs(90, 5, centers=3, cluster_std=0.3, center_box=(2, 9), random_state=0)
-    X = np.abs(X)
-    return Problem(X / np.linalg.norm(X, axis=1, keepdims=True), y, seed)
-
-
-@pytest.fixture
-def small_problems(monkeypatch):
-    """Blobs in place of each data set, in this process."""
-    for module in (table3_runs, table3, homotopy):
-        monkeypatch.setattr(module, "problem_of", blobs)
-    monkeypatch.setattr(table3_runs, "_problem", blobs)
-    for module in (table3, homotopy):
-        monkeypatch.setattr(module, "effective_threads", lambda n: 1)
+from lapmodes.paper.table3_runs import ALGORITHMS, DEFAULT, HOMOTOPY, MODEL, Algorithm, Run, Score
 
 
 def some_score(seed=0, accuracy=50.0, algorithm="K-means"):
     run = Run("MNIST", algorithm, (("lam", 0.1), ("start", "k-means")), seed, False)
     return Score(run, accuracy, 40.0, 1.5)
-
-
-@pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda each: each.name)
-def test_every_algorithm_runs_at_its_first_setting(algorithm):
-    for data in algorithm.grids:
-        labels = algorithm.run(blobs(data, 0), **next(algorithm.cells(data)))
-        assert labels.shape == (90,)
-        assert len(np.unique(labels)) <= 3
-
-
-def test_published_figures_cover_the_grids():
-    for algorithm in ALGORITHMS:
-        assert algorithm.published.keys() == (set() if algorithm.name == DEFAULT else algorithm.grids.keys())
-
-
-def test_starts_are_shared():
-    problem = blobs("MNIST", 3)
-    modes, assignments = problem.start("k-means")
-    assert modes.shape == (3, 5)
-    np.testing.assert_array_equal(assignments.argmax(axis=1), problem.kmeans.labels_)
-    assert problem.start("spectral") == "spectral"
-    assert problem.start("normalized-cut")[0] is None
-
-
-def test_log_survives_an_interrupted_line(tmp_path):
-    file = tmp_path / "runs.jsonl"
-    log = RunLog(file)
-    log.add(some_score(0))
-    log.add(some_score(1))
-    with open(file, "a") as stream:
-        stream.write(json.dumps({"run": 1})[:-3])
-    again = RunLog(file)
-    runs = [some_score(seed).run for seed in range(3)]
-    assert again.missing(runs) == runs[2:]
-    assert again.scores(runs[:2]) == [some_score(0), some_score(1)]
-
-
-def test_a_log_without_a_file_only_remembers():
-    log = RunLog(None)
-    log.add(some_score())
-    assert not log.missing([some_score().run])
 
 
 def test_quick_run_gives_all_tables(small_problems, tmp_path):
@@ -88,11 +27,11 @@ def test_quick_run_gives_all_tables(small_problems, tmp_path):
     assert (tmp_path / "table3_runs.jsonl").read_text() == written  # nothing ran twice
 
 
-def test_missing_data_is_left_out_and_named(small_problems, monkeypatch):
+def test_missing_data_is_left_out_and_named(small_problems, small_problem, monkeypatch):
     def only_mnist(data, seed, quick=False):
         if data != "MNIST":
             raise DataNotFoundError(f"no {data}")
-        return blobs(data, seed)
+        return small_problem
 
     monkeypatch.setattr(table3, "problem_of", only_mnist)
     result = table3.run(Setting(quick=True))
@@ -143,10 +82,3 @@ def test_printed_table_marks_the_best():
     table = table3.row_table([entry(MODEL, [60.0]), entry("K-means", [59.0])])
     row = dict(zip(table.header, table.rows[0], strict=True))
     assert row[MODEL] == "60.0 *" and row["K-means"] == "59.0" and row["DCD"] == "-"
-
-
-def test_homotopy_pairs_both_ways(small_problems):
-    result = homotopy.run(Setting(quick=True))
-    starts = result.tables[1].rows
-    assert len(starts) == homotopy.QUICK_STARTS * len(homotopy.LAMS)
-    assert len(result.claims) == len(homotopy.LAMS)

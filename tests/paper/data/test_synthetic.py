@@ -1,17 +1,19 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
+from scipy.ndimage import label, rotate
 
 from lapmodes.datasets import make_moons_with_outliers, make_occluder, make_rotated_digit, make_spirals
 
 
-def test_spirals_follow_their_formula():
+def test_points_of_a_spiral_have_their_radius_as_angle():
     X, y = make_spirals(noise=0.0)
-    assert X.shape == (2000, 2)
     np.testing.assert_array_equal(np.bincount(y), 400)
-    t = 15 * np.pi / 4 * ((np.arange(400) + 0.5) / 400) ** 0.65 + np.pi / 4
-    np.testing.assert_allclose(np.linalg.norm(X[y == 3], axis=1), t)
-    assert make_spirals(11, n_spirals=3)[0].shape == (11, 2)
+    radius, angle = np.linalg.norm(X, axis=1), np.arctan2(X[:, 1], X[:, 0])
+    turns = (angle - 2 * np.pi * y / 5 - radius) / (2 * np.pi)
+    np.testing.assert_allclose(turns, turns.round(), atol=1e-12)
+    np.testing.assert_array_equal(np.bincount(make_spirals(11, n_spirals=3)[1]), [4, 4, 3])
 
 
 def test_moons_lie_on_their_circles():
@@ -28,8 +30,19 @@ def test_seeds_repeat():
         assert not np.array_equal(one, other)
 
 
-def test_rotated_digit_turns():
+def test_turning_an_image_back_gives_the_upright_digit():
     images, angles = make_rotated_digit()
-    assert len(images) == len(angles) == 7
-    assert np.all(np.diff(angles) > 0) or np.all(np.diff(angles) < 0)
-    assert np.linalg.norm(images[0] - images[-1]) > np.linalg.norm(images[0] - images[1]) / 2
+    upright = images[3].reshape(28, 28)
+    assert angles[3] == 0 and (np.diff(angles) == 20).all()
+    for image, angle in zip(images, angles, strict=True):
+        back = rotate(image.reshape(28, 28), -angle, reshape=False, order=1)
+        assert np.corrcoef(back.ravel(), upright.ravel())[0, 1] > 0.95
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_occluder_is_one_blob_that_overlaps_the_background_in_intensity(seed):
+    image, mask = make_occluder(random_state=seed)
+    assert image.min() >= 0 and image.max() <= 1
+    assert label(mask)[1] == 1
+    assert mask.mean() == pytest.approx(np.pi * 0.2**2, rel=0.2)
+    assert image[mask].mean() > image[~mask].mean() and image[~mask].max() > image[mask].min()
