@@ -21,4 +21,4 @@ def test_the_claim_needs_a_gain_in_both_means(accuracy, nmi, holds):
     pairs = [Pair(lam, seed, (60.0, 70.0), (70.0, 80.0), ((65.0, 75.0), (accuracy, nmi))) for seed in range(3)]
     claim = homotopy.claim(pairs, lam)
     assert claim.holds == holds
-    assert f"{accuracy - 70:+.1f} ACC, {nmi - 80:+.1f} NMI over 3 starts" in claim.measured
+    assert f"{accuracy - 70:+.2f} ACC, {nmi - 80:+.2f} NMI over 3 starts" in claim.measured

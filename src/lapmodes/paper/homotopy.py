@@ -120,7 +120,7 @@ def claim(pairs: list[Pair], lam: float) -> Claim:
     gain = (found["homotopy"] - found["straight"]).mean(axis=0)
     best = [found[way].max(axis=0) for way in ("straight", "homotopy")]
     measured = (
-        f"mean gain {gain[0]:+.1f} ACC, {gain[1]:+.1f} NMI over {len(found['straight'])} starts; "
+        f"mean gain {gain[0]:+.2f} ACC, {gain[1]:+.2f} NMI over {len(found['straight'])} starts; "
         f"best {best[0][0]:.1f} / {best[0][1]:.1f} straight, {best[1][0]:.1f} / {best[1][1]:.1f} by homotopy"
     )
     text = f"With λ = {lam:g} the homotopy raises both the mean accuracy and the mean NMI over the starts on COIL-20."
