@@ -19,6 +19,7 @@ from .results import (
     Picture,
     Result,
     Setting,
+    end_of_path,
     fits_table,
     name_panels,
     panels,
@@ -52,9 +53,7 @@ def run(setting: Setting) -> Result:
     draws = [runs[1]]
     with setting.progress.phase("figure 3", n_draws - 1) as step:
         for seed in range(1, n_draws):
-            draws.append(
-                fit_moons("Laplacian K-modes", smooth_model().fit, *make_moons_with_outliers(random_state=seed))
-            )
+            draws.append(fit_moons("Laplacian K-modes", fit_homotopy, *make_moons_with_outliers(random_state=seed)))
             step()
     return Result(
         "figure3",
@@ -73,10 +72,10 @@ def run(setting: Setting) -> Result:
     )
 
 
-def smooth_model() -> LaplacianKModes:
+def fit_homotopy(X: Array) -> LaplacianKModes:
     """The paper's model: ten bandwidths, each from the solution of the last."""
-    path = [(LAM, float(width)) for width in np.geomspace(5, SIGMA, 10)]
-    return LaplacianKModes(2, lam=LAM, bandwidth=SIGMA, path=path, affinity="heat", n_neighbors=5, **COMMON)
+    widths = np.geomspace(5, SIGMA, 10)
+    return end_of_path(X, 2, lam=LAM, bandwidth=widths, affinity="heat", n_neighbors=5, **COMMON)
 
 
 def fit_moons(algorithm: str, fit: Callable[[Array], Any], X: Array, y: Array) -> Fit:
@@ -88,7 +87,7 @@ def cluster(X: Array, y: Array) -> tuple[Fit, Fit]:
     """K-means and Laplacian K-modes, in homotopy, on the noisy moons."""
     return (
         fit_moons("K-means", KModes(2, bandwidth=np.inf, **COMMON).fit, X, y),
-        fit_moons("Laplacian K-modes", smooth_model().fit, X, y),
+        fit_moons("Laplacian K-modes", fit_homotopy, X, y),
     )
 
 

@@ -6,19 +6,20 @@ How do they look, and how near are they to images of the data?
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import DegenerateWarning, KModes, LaplacianKModes
 from .._records import Array
+from .._rows import one_hot
 from ..graph.neighbors import NeighborIndex
 from ..metrics import clustering_accuracy, normalized_mutual_info
-from ..solve.points import one_hot
 from .data import fetch_coil20, fetch_mnist
-from .results import Claim, ImageRow, Picture, Result, Setting, Table, image_grid
+from .results import Claim, ImageRow, Picture, Result, Setting, Table, end_of_path, image_grid
 from .rivals import GaussianMeanShift, KMeans
 
 if TYPE_CHECKING:
@@ -172,20 +173,19 @@ def from_one_start(X: Array, y: Array, figure: Figure5Or6, seed: int) -> tuple[f
     start = kmeans.cluster_centers_, one_hot(kmeans.labels_, K, X.dtype)
     smooth: dict[str, Any] = {"lam": figure.lam, "affinity": "binary", "n_neighbors": 5, "init": start}
     width = figure.bandwidth
-    models: dict[tuple[str, str], Any] = {
+    fits: dict[tuple[str, str], Callable[[Array], Any]] = {
         ("K-modes", f"λ = 0, σ = {figure.kmodes_bandwidth:g}"): KModes(
             K, bandwidth=figure.kmodes_bandwidth, init=start
-        ),
-        ("Laplacian K-modes", f"λ = {figure.lam:g}, σ = {width:g}"): LaplacianKModes(K, bandwidth=width, **smooth),
+        ).fit,
+        ("Laplacian K-modes", f"λ = {figure.lam:g}, σ = {width:g}"): LaplacianKModes(K, bandwidth=width, **smooth).fit,
     }
     setting = f"λ = {figure.lam:g}, σ from {figure.path[0]:g} to {figure.path[-1]:g} in {len(figure.path)} steps"
-    path = [(figure.lam, sigma) for sigma in figure.path]
-    models["Laplacian K-modes, homotopy", setting] = LaplacianKModes(K, bandwidth=figure.path[-1], path=path, **smooth)
+    fits["Laplacian K-modes, homotopy", setting] = partial(end_of_path, n_clusters=K, bandwidth=figure.path, **smooth)
     found = [centroids_of("K-means", "λ = 0, σ = ∞", X, y, kmeans.cluster_centers_, kmeans.labels_)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DegenerateWarning)  # a narrow kernel leaves parts of the graph out of reach
-        for (name, setting), model in models.items():
-            model.fit(X)
+        for (name, setting), fit in fits.items():
+            model = fit(X)
             found.append(centroids_of(name, setting, X, y, model.cluster_centers_, model.labels_))
     return kmeans.objective_, found
 

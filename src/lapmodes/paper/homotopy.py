@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import LaplacianKModes
+from .. import LaplacianKModes, fit_path
 from .._records import Array
 from .._threads import effective_threads
 from ..plotting import FRAME, PALETTE, _matplotlib
@@ -66,18 +66,17 @@ def both_ways(lam: float, seed: int, quick: bool) -> Pair:
     """Straight to the target and along the path."""
     problem = problem_of(DATA, seed, quick)
     init = problem.start("k-means")
-    common: dict[str, Any] = {"lam": lam, "bandwidth": WIDTHS[-1], "init": init, "n_jobs": 1}
+    common: dict[str, Any] = {"n_clusters": problem.n_clusters, "lam": lam, "init": init, "n_jobs": 1}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a run that loses a cluster or stops early scores low
-        direct = LaplacianKModes(problem.n_clusters, **common).fit(problem.X, graph=problem.graph)
-        path = LaplacianKModes(problem.n_clusters, path=[(lam, width) for width in WIDTHS], **common)
-        path.fit(problem.X, graph=problem.graph)
+        direct = LaplacianKModes(bandwidth=WIDTHS[-1], **common).fit(problem.X, graph=problem.graph)
+        path = list(fit_path(problem.X, bandwidth=WIDTHS, graph=problem.graph, **common))
     return Pair(
         lam,
         seed,
         score(problem, init[1].argmax(axis=1)),
         score(problem, direct.labels_),
-        tuple(score(problem, point.solution.labels) for point in path.path_),
+        tuple(score(problem, model.labels_) for model in path),
     )
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import LaplacianKModes, fit_path
 from .._progress import Progress
 from .._records import Array
 from ..metrics import clustering_accuracy
@@ -101,6 +102,12 @@ def timed_fit(
     model = fit(X)
     seconds = perf_counter() - began
     return Fit(data, algorithm, model, clustering_accuracy(y, model.labels_, noise=noise), seconds)
+
+
+def end_of_path(X: Any, n_clusters: int, **parameters: Any) -> LaplacianKModes:
+    """The model at the last step of a path; the parameters are those of `fit_path`."""
+    *_, last = fit_path(X, n_clusters, **parameters)
+    return last
 
 
 def fits_table(name: str, fits: Sequence[Fit]) -> Table:

@@ -16,9 +16,10 @@ import numpy as np
 
 from .. import KModes, LaplacianKModes
 from .._records import Array
+from .._rows import one_hot
 from ..metrics import clustering_accuracy, normalized_mutual_info
-from ..solve.points import one_hot
 from .data import fetch_coil20, fetch_mnist, load_tdt2
+from .results import end_of_path
 from .rivals import DataClusterData, GaussianMeanShift, GraphNMF, KMeans, NormalizedCut
 from .rivals.base import affinity_of
 
@@ -70,7 +71,7 @@ class Problem:
         if name == "normalized-cut":
             return None, one_hot(self.normalized_cut, self.n_clusters, np.float64)
         if name == "consensus":
-            return None, self.default_model.votes_
+            return None, self.default_model.prior_
         return name
 
 
@@ -103,8 +104,10 @@ def run_kmeans(problem: Problem, *, init: str) -> Array:
 
 def run_kmodes(problem: Problem, *, bandwidth: float, steps: int | None) -> Array:
     """K-modes from the K-means solution: in so many steps from an infinite bandwidth, or without a path."""
-    model = KModes(problem.n_clusters, bandwidth=bandwidth, path=steps, init=problem.start("k-means"), n_jobs=1)
-    return np.asarray(model.fit(problem.X).labels_)
+    common: dict[str, Any] = {"bandwidth": bandwidth, "init": problem.start("k-means"), "n_jobs": 1}
+    if steps is None:
+        return np.asarray(KModes(problem.n_clusters, **common).fit(problem.X).labels_)
+    return np.asarray(end_of_path(problem.X, problem.n_clusters, lam=0.0, n_steps=steps, **common).labels_)
 
 
 def run_mean_shift(problem: Problem) -> Array:
@@ -130,26 +133,21 @@ def run_data_cluster_data(problem: Problem, *, n_neighbors: int, init: str) -> A
     return np.asarray(model.fit(problem.X).labels_)
 
 
-def run_laplacian_kmodes(
-    problem: Problem, *, start: str, lam: float, bandwidth: float, path: Sequence[tuple[float, float]] | None = None
-) -> Array:
+def run_laplacian_kmodes(problem: Problem, *, start: str, lam: float, bandwidth: float) -> Array:
     """Laplacian K-modes from one start."""
+    init = problem.start(start)
     model = LaplacianKModes(
-        problem.n_clusters,
-        lam=lam,
-        bandwidth=bandwidth,
-        path=path,
-        init=problem.start(start),
-        n_jobs=1,
-        random_state=problem.seed,
+        problem.n_clusters, lam=lam, bandwidth=bandwidth, init=init, n_jobs=1, random_state=problem.seed
     )
     return np.asarray(model.fit(problem.X, graph=problem.graph).labels_)
 
 
 def run_homotopy(problem: Problem, *, start: str, lam: float, widest: float, bandwidth: float, steps: int) -> Array:
     """Laplacian K-modes along a path of falling bandwidths."""
-    path = [(lam, float(width)) for width in np.geomspace(widest, bandwidth, steps)]
-    return run_laplacian_kmodes(problem, start=start, lam=lam, bandwidth=bandwidth, path=path)
+    common: dict[str, Any] = {"init": problem.start(start), "n_jobs": 1, "random_state": problem.seed}
+    widths = np.geomspace(widest, bandwidth, steps)
+    model = end_of_path(problem.X, problem.n_clusters, lam=lam, bandwidth=widths, graph=problem.graph, **common)
+    return np.asarray(model.labels_)
 
 
 def run_default(problem: Problem) -> Array:

@@ -136,7 +136,7 @@ def test_one_cluster_is_allowed(cls, positive_blobs):
     assert not made(cls, 1).fit(positive_blobs[0]).labels_.any()
 
 
-@pytest.mark.parametrize("affinity", ["heat", "adaptive", "entropic", "anchor", lambda d: 1 / (1 + d)])
+@pytest.mark.parametrize("affinity", ["heat", "self-tuning", "entropic", "anchor", lambda d: 1 / (1 + d)])
 @pytest.mark.parametrize("cls", ON_GRAPHS)
 def test_any_affinity_will_do(cls, affinity, positive_blobs):
     X, y = positive_blobs
@@ -146,8 +146,10 @@ def test_any_affinity_will_do(cls, affinity, positive_blobs):
 @pytest.mark.parametrize("cls", ON_GRAPHS)
 def test_affinity_is_that_of_the_estimator(cls, positive_blobs):
     X, _ = positive_blobs
-    W = LaplacianKModes(3, affinity="adaptive", n_neighbors=5, random_state=0).fit(X).graph_
-    assert made(cls, 3, affinity="adaptive").fit(X).objective_ == pytest.approx(made(cls, 3).fit(X, graph=W).objective_)
+    W = LaplacianKModes(3, affinity="self-tuning", n_neighbors=5, random_state=0).fit(X).graph_
+    assert made(cls, 3, affinity="self-tuning").fit(X).objective_ == pytest.approx(
+        made(cls, 3).fit(X, graph=W).objective_
+    )
 
 
 @pytest.mark.parametrize("cls", ON_GRAPHS)

@@ -8,7 +8,8 @@ import numpy as np
 from scipy.sparse import csr_array, load_npz
 
 from ..._records import Array
-from ..._validation import is_int, parameter_error
+from ..._settings import is_int
+from ..._validation import parameter_error
 from .sources import COIL20, FASHION_MNIST, MNIST, USPS, DataNotFoundError, Dataset, cache_folder, find, load_arrays
 
 COUNTS, CLASSES = "tdt2_30_X.npz", "tdt2_30_y.npz"

@@ -12,8 +12,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from ..._records import Array
+from ..._settings import is_float, is_int
 from ..._threads import effective_threads
-from ..._validation import check_graph, is_int, is_real, parameter_error
+from ..._validation import check_graph, parameter_error
 from ..._warnings import warn
 from ...graph.affinity import KINDS, make_affinity, neighbors_needed, symmetric_weights
 from ...graph.anchors import usual_anchors
@@ -88,8 +89,7 @@ class Baseline(ClusterMixin, BaseEstimator):
 
     def _require_reals(self, *names: str) -> None:
         for name in names:
-            value = getattr(self, name)
-            self._require(is_real(value, 0) and np.isfinite(value), name, "a finite float of at least 0")
+            self._require(is_float(getattr(self, name)), name, "a finite float of at least 0")
 
     def _require_affinity(self) -> None:
         kind = self.affinity

@@ -12,8 +12,8 @@ import sklearn.cluster
 from scipy.sparse import coo_array, csr_array, triu
 
 from ..._records import Array, Graph
+from ..._rows import one_hot
 from ...graph.laplacian import build_graph
-from ...solve.points import one_hot
 from .base import Baseline, SoftClusters, affinity_of
 from .normalized_cut import best_cut, unit_eigenvectors
 
@@ -37,7 +37,7 @@ class DataClusterData(Baseline):
         Number of clusters.
     alpha : float, default=1.0
         Dirichlet prior of the assignments: the objective gains ``(1 - alpha) * sum log W``. 1 is no prior.
-    affinity : {'binary', 'heat', 'adaptive', 'entropic', 'anchor'} or callable, default='binary'
+    affinity : {'binary', 'heat', 'self-tuning', 'entropic', 'anchor'} or callable, default='binary'
         How the graph is weighed where no `graph` is given, as in :class:`~lapmodes.LaplacianKModes`; the width of
         'heat' is the median distance between neighbours.
     n_neighbors : int, default=5

@@ -30,7 +30,7 @@ class GraphNMF(Baseline):
         Number of clusters, and of columns of U and V.
     lam : float, default=100
         Weight of the graph term; 0 is plain NMF.
-    affinity : {'binary', 'heat', 'adaptive', 'entropic', 'anchor'} or callable, default='binary'
+    affinity : {'binary', 'heat', 'self-tuning', 'entropic', 'anchor'} or callable, default='binary'
         How the graph is weighed where no `graph` is given, as in :class:`~lapmodes.LaplacianKModes`; the width of
         'heat' is the median distance between neighbours.
     n_neighbors : int, default=5

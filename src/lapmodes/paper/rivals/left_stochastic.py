@@ -12,8 +12,8 @@ from scipy.sparse.linalg import eigsh
 
 from ... import _native
 from ..._records import Array
+from ..._rows import one_hot
 from ..._threads import effective_threads
-from ...solve.points import one_hot
 from .base import Baseline, SoftClusters, affinity_of
 from .normalized_cut import first_rotation, nearest_rotation
 
@@ -34,7 +34,7 @@ class LeftStochastic(Baseline):
     normalize : bool, default=True
         Decompose ``D^-1/2 S D^-1/2`` with D the row sums of S, which keeps hubs of a neighbour graph from
         dominating. False decomposes the similarities as they are, as in [1]_.
-    affinity : {'binary', 'heat', 'adaptive', 'entropic', 'anchor'} or callable, default='binary'
+    affinity : {'binary', 'heat', 'self-tuning', 'entropic', 'anchor'} or callable, default='binary'
         How the graph is weighed where no `graph` is given, as in :class:`~lapmodes.LaplacianKModes`; the width of
         'heat' is the median distance between neighbours.
     n_neighbors : int, default=5

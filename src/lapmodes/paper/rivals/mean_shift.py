@@ -11,8 +11,8 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from ..._records import Array
+from ..._settings import is_float, is_int
 from ..._threads import effective_threads
-from ..._validation import is_int, is_real
 from ..._warnings import DegenerateWarning, warn
 from ...graph.bandwidth import LOCAL_NEIGHBOR, mean_scale
 from ...graph.neighbors import NeighborIndex
@@ -95,9 +95,7 @@ class GaussianMeanShift(Baseline):
             self.n_clusters is None or is_int(self.n_clusters, 1), "n_clusters", "None or an int of at least 1"
         )
         width = self.bandwidth
-        self._require(
-            width is None or (is_real(width, 0) and 0 < width < np.inf), "bandwidth", "None or a finite float above 0"
-        )
+        self._require(width is None or (is_float(width) and width > 0), "bandwidth", "None or a finite float above 0")
         if self.n_clusters is not None and width is not None:
             raise ValueError(
                 "GaussianMeanShift takes 'n_clusters' or 'bandwidth', not both: one determines the other. "

@@ -10,9 +10,9 @@ from scipy.linalg import svd
 from scipy.sparse import csr_array, eye_array
 
 from ..._records import Array, Graph
+from ..._rows import one_hot
 from ...graph.laplacian import build_graph
-from ...solve.points import one_hot
-from ...solve.spectral import smooth_vectors
+from ...start.spectral import smooth_vectors
 from .base import Baseline, affinity_of
 
 REGULARIZATION = 0.5
@@ -28,7 +28,7 @@ class NormalizedCut(Baseline):
     ----------
     n_clusters : int, default=8
         Number of clusters.
-    affinity : {'binary', 'heat', 'adaptive', 'entropic', 'anchor'} or callable, default='binary'
+    affinity : {'binary', 'heat', 'self-tuning', 'entropic', 'anchor'} or callable, default='binary'
         How the graph is weighed where no `graph` is given, as in :class:`~lapmodes.LaplacianKModes`; the width of
         'heat' is the median distance between neighbours.
     n_neighbors : int, default=5
