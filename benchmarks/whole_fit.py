@@ -32,9 +32,9 @@ from sklearn.datasets import load_digits
 
 from lapmodes import LaplacianKModes
 from lapmodes.baselines import NormalizedCut
-from lapmodes.baselines._base import affinity_of
 from lapmodes.datasets import fetch_mnist
 from lapmodes.metrics import clustering_accuracy, normalized_mutual_info
+from lapmodes.paper.rivals.base import affinity_of
 
 Method = Callable[[np.ndarray, int, Any], np.ndarray]
 GIVEN, OWN = "lapmodes (graph given)", "lapmodes"

@@ -126,7 +126,7 @@ def test_segment_writes_pictures_and_fit_takes_one_too(here, lapmodes):
 
 
 def test_demo_draws(here, lapmodes, monkeypatch):
-    from lapmodes import demo as module
+    from lapmodes.paper import demo as module
 
     monkeypatch.setattr(module, "main", lambda words: print(words) or 0)
     assert lapmodes("demo", "-o", "pictures").stdout.strip() == "['--output', 'pictures']"
