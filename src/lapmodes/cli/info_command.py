@@ -6,7 +6,7 @@ import platform
 from importlib.metadata import PackageNotFoundError, version
 
 from .. import __version__, _native
-from .._threads import effective_threads
+from .._settings import effective_threads
 
 NEEDED = ("numpy", "scipy", "scikit-learn")
 EXTRAS = {

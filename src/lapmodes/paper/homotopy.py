@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import LaplacianKModes, fit_path
 from .._records import Array
-from .._threads import effective_threads
+from .._settings import effective_threads
 from ..plotting import FRAME, PALETTE, _matplotlib
 from .results import Claim, Picture, Result, Setting, Table
 from .table3_runs import problem_of, score

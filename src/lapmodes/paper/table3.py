@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._records import Array
-from .._threads import effective_threads
+from .._settings import effective_threads
 from ..plotting import FRAME, PALETTE, _matplotlib
 from .data import DataNotFoundError
 from .results import Claim, Picture, Result, Setting, Table

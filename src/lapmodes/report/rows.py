@@ -11,7 +11,7 @@ from scipy.sparse import issparse
 from .._predict import outlier_scores, own_densities
 from .._records import Array
 from .._rows import largest_values
-from .._threads import effective_threads
+from .._settings import effective_threads
 from .._validation import canonical, unit_rows
 from .clusters import dense_row, describe, row_name, value_range
 from .colors import hex_colors

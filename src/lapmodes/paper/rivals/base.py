@@ -13,7 +13,7 @@ from sklearn.utils.validation import validate_data
 
 from ..._records import Array
 from ..._settings import is_float, is_int
-from ..._threads import effective_threads
+from ..._settings import effective_threads
 from ..._validation import check_graph, parameter_error
 from ..._warnings import warn
 from ...graph.affinity import KINDS, make_affinity, neighbors_needed, symmetric_weights

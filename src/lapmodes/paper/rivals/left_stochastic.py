@@ -13,7 +13,7 @@ from scipy.sparse.linalg import eigsh
 from ... import _native
 from ..._records import Array
 from ..._rows import one_hot
-from ..._threads import effective_threads
+from ..._settings import effective_threads
 from .base import Baseline, SoftClusters, affinity_of
 from .normalized_cut import first_rotation, nearest_rotation
 

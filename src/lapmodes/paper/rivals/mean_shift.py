@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import connected_components
 
 from ..._records import Array
 from ..._settings import is_float, is_int
-from ..._threads import effective_threads
+from ..._settings import effective_threads
 from ..._warnings import DegenerateWarning, warn
 from ...graph.bandwidth import LOCAL_NEIGHBOR, mean_scale
 from ...graph.neighbors import NeighborIndex
