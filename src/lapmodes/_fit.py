@@ -92,8 +92,9 @@ def prepare(X: Any, given: Given, settings: Settings, progress: Progress) -> Pre
         W = link_pairs(W, given.must_link)
     graph = build_graph(W, settings.laplacian, given.sample_weight)
     lam = auto_lam(graph, points, bandwidth) if settings.lam is None else settings.lam
-    weights = {"sample_weight": given.sample_weight, "prior_weight": settings.prior_weight}
-    problem = Problem(points, graph, lam, bandwidth, known=given.known, **weights)
+    problem = Problem(
+        points, graph, lam, bandwidth, given.sample_weight, prior_weight=settings.prior_weight, known=given.known
+    )
     inputs = None
     if settings.consensus:
         near = None if kind == "precomputed" else neighbors

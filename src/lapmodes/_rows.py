@@ -37,7 +37,7 @@ def as_dense(Z: Any) -> Array:
     return np.asarray(Z.toarray() if issparse(Z) else Z)
 
 
-def row_arrays(Z: Any) -> tuple[Array, ...]:
+def row_arrays(Z: Any) -> Any:
     """What the native kernels take: (Z,), or (indptr, indices, values) of a CSR matrix."""
     if not issparse(Z):
         return (Z,)

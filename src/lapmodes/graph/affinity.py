@@ -30,7 +30,7 @@ class Affinity:
     width: float = 1.0
     """Width of the heat kernel."""
     scale: Array | None = None
-    """Local scale of each training point, for the self-tuning kind."""
+    """Local scale of each training point, for the self-tuning kind; None: of the points that are weighed."""
     anchors: Anchors | None = None
     """What ties points together in the anchor kind, which has no use for neighbours."""
 
@@ -46,7 +46,7 @@ class Affinity:
             return near.indices, gaussian_weights(near, np.full(1, SQRT2 * self.width, d.dtype), threads=threads)
         if self.kind == "self-tuning":
             own = local_scale(neighbors)
-            return near.indices, gaussian_weights(near, own, self.scale, threads=threads)
+            return near.indices, gaussian_weights(near, own, own if self.scale is None else self.scale, threads=threads)
         wide = neighbors.first(ENTROPIC_REACH * self.n_neighbors)
         return wide.indices, entropic_weights(wide, effective_neighbors(self.n_neighbors, wide), threads)
 

@@ -16,7 +16,7 @@ import numpy as np
 from .. import DegenerateWarning, KModes, LaplacianKModes
 from .._records import Array
 from .._rows import one_hot
-from ..graph.neighbors import NeighborIndex
+from ..graph.neighbors import make_index
 from ..metrics import clustering_accuracy, normalized_mutual_info
 from .data import fetch_coil20, fetch_mnist
 from .results import Claim, ImageRow, Picture, Result, Setting, Table, end_of_path, image_grid
@@ -160,7 +160,7 @@ def run(figure: Figure5Or6, X: Array, y: Array, setting: Setting) -> Result:
 
 def centroids_of(name: str, setting: str, X: Array, y: Array, C: Array, labels: Array) -> Centroids:
     """Look up the nearest image of each centroid, and score the labels."""
-    near = NeighborIndex(X, 1).query(np.ascontiguousarray(C, dtype=X.dtype), 1)
+    near = make_index(X, 1).query(np.ascontiguousarray(C, dtype=X.dtype), 1)
     sizes = np.bincount(labels, minlength=len(C))
     scores = clustering_accuracy(y, labels), normalized_mutual_info(y, labels)
     return Centroids(name, setting, C, sizes, y[near.indices[:, 0]], near.distances[:, 0], *scores)

@@ -12,14 +12,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from ..._records import Array
-from ..._settings import is_float, is_int
-from ..._settings import effective_threads
+from ..._settings import effective_threads, is_float, is_int
 from ..._validation import check_graph, parameter_error
 from ..._warnings import warn
-from ...graph.affinity import KINDS, make_affinity, neighbors_needed, symmetric_weights
+from ...graph.affinity import KINDS, Affinity, edge_scale, neighbors_needed, symmetric
 from ...graph.anchors import usual_anchors
-from ...graph.bandwidth import edge_scale
-from ...graph.neighbors import NeighborIndex
+from ...graph.neighbors import make_index
 
 
 @dataclass(frozen=True)
@@ -126,7 +124,7 @@ def affinity_of(model: Any, X: Any, graph: Any, rng: np.random.RandomState) -> A
         return usual_anchors(X, rng).between_training().astype(np.float64)
     reach = min(neighbors_needed(model.affinity, model.n_neighbors), X.shape[0] - 1)
     threads = effective_threads(None)
-    neighbors = NeighborIndex(X, threads).query_self(reach)
+    neighbors = make_index(X, threads).query_self(reach)
     width = edge_scale(neighbors.first(model.n_neighbors))
-    affinity = make_affinity(model.affinity, model.n_neighbors, neighbors, width)
-    return symmetric_weights(affinity, neighbors, threads).astype(np.float64)
+    indices, weights = Affinity(model.affinity, model.n_neighbors, width).weigh(neighbors, threads)
+    return symmetric(indices, weights, average=model.affinity == "entropic").astype(np.float64)

@@ -14,8 +14,8 @@ from ..._records import Array
 from ..._settings import is_float, is_int
 from ..._settings import effective_threads
 from ..._warnings import DegenerateWarning, warn
-from ...graph.bandwidth import LOCAL_NEIGHBOR, mean_scale
-from ...graph.neighbors import NeighborIndex
+from ...graph.affinity import LOCAL_NEIGHBOR, mean_scale
+from ...graph.neighbors import make_index
 from .base import Baseline
 
 CHUNK_ENTRIES = 2**20
@@ -140,7 +140,7 @@ class Modes:
 def usual_bandwidth(X: Array) -> float:
     """The paper's rule: mean distance to the 7th neighbour."""
     reach = min(LOCAL_NEIGHBOR, X.shape[0] - 1)
-    return mean_scale(NeighborIndex(X, effective_threads(None)).query_self(reach))
+    return mean_scale(make_index(X, effective_threads(None)).query_self(reach))
 
 
 def search_modes(X: Array, K: int, tol: float, max_iter: int) -> Modes:
