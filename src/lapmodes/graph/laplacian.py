@@ -34,7 +34,8 @@ def build_graph(W: Any, laplacian: str = "unnormalized", sample_weight: Array | 
         W.sort_indices()
     # SciPy's search for components takes no more than 2^31 edges, and copies them twice.
     component = np.empty(W.shape[0], dtype=np.int32)
-    _native.components(*row_arrays(W)[:2], component)
+    indptr, indices, _ = row_arrays(W)
+    _native.components(indptr, indices, component)
     degrees = np.asarray(W.sum(axis=1), dtype=W.dtype)
     if laplacian == "unnormalized":
         return Graph(W, W, degrees, degrees, component)

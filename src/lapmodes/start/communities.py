@@ -38,7 +38,8 @@ def community_labels(W: Any, K: int, seed: int) -> Array:
 def _leiden(W: Any, resolution: float, rounds: int, seed: int, labels: Array | None = None) -> tuple[int, Array]:
     """How many communities, and which; beginning with `labels` or with each point alone."""
     labels = np.arange(W.shape[0], dtype=np.int32) if labels is None else labels.copy()
-    return _native.leiden(*row_arrays(W), resolution, rounds, seed, labels), labels
+    indptr, indices, weights = row_arrays(W)
+    return _native.leiden(indptr, indices, weights, resolution, rounds, seed, labels), labels
 
 
 def _search(W: Any, K: int, seed: int) -> tuple[Array, float]:
@@ -112,5 +113,6 @@ def normalized_cut(W: Any, labels: Array) -> float:
     """Mean over clusters of the share of their degree that leaves them."""
     K = int(labels.max()) + 1
     degree, within = np.zeros(K), np.zeros(K)
-    _native.cluster_degrees(*row_arrays(W), labels.astype(np.int32, copy=False), degree, within)
+    indptr, indices, weights = row_arrays(W)
+    _native.cluster_degrees(indptr, indices, weights, labels.astype(np.int32, copy=False), degree, within)
     return float(np.mean(1 - within / np.where(degree > 0, degree, 1)))
