@@ -7,7 +7,7 @@ FILES := $(shell find src -name '*.py')
 .PHONY: demo test slow bench lint docs clean
 
 demo: $(VENV)/installed-plot ## draw the paper's figures 2 and 3 into demo/
-	$(BIN)/python -m lapmodes.demo
+	$(BIN)/python -m lapmodes.paper.demo
 
 test: $(VENV)/installed-test ## run the tests
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest tests -n 2

@@ -15,9 +15,9 @@ from growth import blobs
 from measure import fastest, report
 
 from lapmodes import LaplacianKModes
-from lapmodes._threads import effective_threads
+from lapmodes._settings import effective_threads
 from lapmodes.graph.affinity import neighbors_needed
-from lapmodes.graph.neighbors import NeighborIndex
+from lapmodes.graph.neighbors import make_index
 
 TRAINING, NEW, NEW_SLOW = 50_000, 50_000, 10_000
 """Fewer new points where the search itself is slow."""
@@ -27,7 +27,7 @@ CASES = [
     (2, 5, {}),
     (2, 100, {}),
     (2, 20, {"affinity": "entropic"}),
-    (2, 20, {"laplacian": "normalized", "balance": 1.0}),
+    (2, 20, {"laplacian": "normalized"}),
     (3, 20, {}),
     (8, 20, {}),
     (16, 20, {}),
@@ -43,8 +43,8 @@ def one(dimensions: int, clusters: int, options: dict) -> list[object]:
         warnings.simplefilter("ignore")
         settings = {"init": "random", "lam": 1e-3, "max_iter": 1, "tol": 0.1, "random_state": 0}
         model = LaplacianKModes(clusters, **settings, **options).fit(train)
-    index = NeighborIndex(train, effective_threads(None))
-    reach = neighbors_needed(options.get("affinity", "adaptive"), model.n_neighbors)
+    index = make_index(train, effective_threads(None))
+    reach = neighbors_needed(options.get("affinity", "self-tuning"), model.n_neighbors)
     works = {"search": lambda: index.query(new, reach), "map": lambda: model.predict_proba(new)}
     best = fastest(works, repeats=7 if dimensions < 8 else 3)
     told = ", ".join(str(value) for value in options.values())

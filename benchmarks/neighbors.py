@@ -27,7 +27,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from lapmodes import _native
 from lapmodes.datasets import fetch_mnist
-from lapmodes.graph.neighbors import NeighborIndex
+from lapmodes.graph.neighbors import make_index
 
 RECALL, SAMPLE = 0.98, 1000
 EVERY_PAIR = 1e12
@@ -125,7 +125,7 @@ def pynndescent_way(X: np.ndarray, k: int, truth: Truth, threads: int) -> tuple[
 
 
 def ways(X: np.ndarray, k: int, truth: Truth, threads: int, skip: str) -> Iterator[tuple[str, Lists]]:
-    yield "lapmodes", lambda: NeighborIndex(X, threads).query_self(k).indices
+    yield "lapmodes", lambda: make_index(X, threads).query_self(k).indices
     if X.shape[1] <= 12:
         tree = NearestNeighbors(n_neighbors=k, algorithm="kd_tree", n_jobs=threads)
         yield "scikit-learn k-d tree", lambda: tree.fit(X).kneighbors(return_distance=False)

@@ -32,9 +32,9 @@ from sklearn.datasets import load_digits
 
 from lapmodes import LaplacianKModes
 from lapmodes.baselines import NormalizedCut
-from lapmodes.baselines._base import affinity_of
 from lapmodes.datasets import fetch_mnist
 from lapmodes.metrics import clustering_accuracy, normalized_mutual_info
+from lapmodes.paper.rivals.base import affinity_of
 
 Method = Callable[[np.ndarray, int, Any], np.ndarray]
 GIVEN, OWN = "lapmodes (graph given)", "lapmodes"
@@ -122,7 +122,7 @@ def run_phases(data: str) -> dict[str, float]:
     clock = PhaseClock()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        LaplacianKModes(len(np.unique(y)), random_state=0, callback=clock).fit(X)
+        LaplacianKModes(len(np.unique(y)), random_state=0, verbose=clock).fit(X)
     return clock.seconds
 
 

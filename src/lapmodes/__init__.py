@@ -6,22 +6,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ._estimator import LaplacianKModes
     from ._persistence import load
-    from ._records import PathPoint, Solution
     from ._special_cases import KModes, LaplacianKMeans
     from ._warnings import DegenerateWarning
     from .path import fit_path
     from .selection import Selection, select
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "DegenerateWarning",
     "KModes",
     "LaplacianKMeans",
     "LaplacianKModes",
-    "PathPoint",
     "Selection",
-    "Solution",
     "fit_path",
     "load",
     "select",
@@ -33,9 +30,7 @@ _HOMES = {
     "KModes": "_special_cases",
     "LaplacianKMeans": "_special_cases",
     "LaplacianKModes": "_estimator",
-    "PathPoint": "_records",
     "Selection": "selection",
-    "Solution": "_records",
     "fit_path": "path",
     "load": "_persistence",
     "select": "selection",
@@ -43,6 +38,8 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
+    if name in ("PathPoint", "Solution"):
+        raise AttributeError(f"lapmodes.{name} is gone since version 0.2: fit_path yields fitted models.")
     if name not in _HOMES:
         raise AttributeError(f"module 'lapmodes' has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(f".{_HOMES[name]}", __name__), name)

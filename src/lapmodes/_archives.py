@@ -61,82 +61,60 @@ def check_archive(file: str | os.PathLike[str]) -> None:
     check_fits(total)
 
 
-FLOATS = frozenset(
-    [
-        "assignments_",
-        "assignments__data",
-        "votes",
-        "votes_data",
-        "cluster_centers_",
-        "bandwidth_",
-        "X",
-        "X_data",
-        "graph_data",
-        "sample_weight",
-        "degrees",
-        "masses",
-        "affinity_scale",
-        "anchor_places",
-        "anchor_mass",
-        "anchor_half_data",
-    ]
-)
-WHOLE = frozenset(
-    [
-        "exemplars_",
-        "kept",
-        "assignments__indices",
-        "assignments__indptr",
-        "assignments__shape",
-        "votes_indices",
-        "votes_indptr",
-        "votes_shape",
-        "X_indices",
-        "X_indptr",
-        "X_shape",
-        "graph_indices",
-        "graph_indptr",
-        "graph_shape",
-        "anchor_nearest",
-        "anchor_half_indices",
-        "anchor_half_indptr",
-        "anchor_half_shape",
-    ]
-)
-PER_POINT = ("sample_weight", "degrees", "affinity_scale")
-"""Arrays with one entry for each row of X."""
+FLOATS = ("C", "bandwidth", "sample_weight", "affinity_scale", "anchor_places", "anchor_mass")
+FLOAT_MATRICES = ("X", "graph", "Z", "prior", "anchor_half")
+"""Arrays, or CSR matrices in four parts."""
+WHOLE = ("sample_of", "row_of", "known", "anchor_nearest")
+A_ROW = ("unreached", "sample_weight", "known", "affinity_scale", "sample_of")
+"""Arrays with one entry for each row of the fit."""
 
 
-def check_arrays(data: dict[str, Any]) -> None:
+def check_arrays(data: dict[str, Any], n_samples: int) -> None:
     """Refuse a model's arrays that are not the numbers they should be, before anything computes with them."""
+    floats = {*FLOATS, *FLOAT_MATRICES, *(f"{name}_data" for name in FLOAT_MATRICES)}
+    whole = {*WHOLE, *(f"{name}_{part}" for name in FLOAT_MATRICES for part in ("indices", "indptr", "shape"))}
     for name, array in data.items():
-        if name in FLOATS and (array.dtype not in (np.float32, np.float64) or np.isnan(array).any()):
+        if name in floats and (array.dtype not in (np.float32, np.float64) or np.isnan(array).any()):
             raise ValueError(f"{name!r} must hold numbers")
-        if name in WHOLE and array.dtype.kind not in "iu":
+        if name in whole and array.dtype.kind not in "iu":
             raise ValueError(f"{name!r} must hold whole numbers")
-    n_points, n_samples = (
-        int(data[name].shape[0] if name in data else data[f"{name}_shape"][0]) for name in ("X", "assignments_")
-    )
-    for name in PER_POINT:
-        if name in data and data[name].shape != (n_points,):
-            raise ValueError(f"{name!r} must have one number a point")
-    if "masses" in data and data["masses"].shape != data["assignments_"].shape[1:]:
-        raise ValueError("'masses' must have one number a cluster")
-    if data["bandwidth_"].shape not in ((), (n_samples,)) or data["unlit"].shape != (n_samples,):
-        raise ValueError("an array must have one number a sample")
-    for name in ("kept", "exemplars_"):
-        if name in data and data[name].size and not 0 <= data[name].min() <= data[name].max() < n_samples:
-            raise ValueError(f"{name!r} must name samples")
+    (n, d), K = _shape(data, "X"), data["C"].shape[0]
+    if data["C"].shape != (K, d) or _shape(data, "graph") != (n, n) or _shape(data, "Z") != (n, K):
+        raise ValueError("the arrays do not fit together")
+    if {"prior", "prior_data"} & data.keys() and _shape(data, "prior") != (n, K):
+        raise ValueError("the prior does not fit")
+    for name in A_ROW:
+        if name in data and data[name].shape != (n,):
+            raise ValueError(f"{name!r} must have one number a row")
+    if data["bandwidth"].shape not in ((), (n,)):
+        raise ValueError("'bandwidth' must be one number, or one a row")
     if "sample_weight" in data and (data["sample_weight"] < 0).any():
         raise ValueError("weights must not be negative")
+    _check_row_map(data, n, n_samples)
     if "anchor_places" in data:
-        _check_anchors(data, n_points)
+        _check_anchors(data, n)
+
+
+def _shape(data: dict[str, Any], name: str) -> tuple[int, ...]:
+    """The shape of an array, or of a CSR matrix in parts."""
+    return data[name].shape if name in data else tuple(map(int, data[f"{name}_shape"]))
+
+
+def _check_row_map(data: dict[str, Any], n: int, n_samples: int) -> None:
+    """Rows and samples name each other."""
+    if ("sample_of" in data) != ("row_of" in data) or ("row_of" not in data and n_samples != n):
+        raise ValueError("rows and samples do not fit together")
+    if "row_of" in data and data["row_of"].shape != (n_samples,):
+        raise ValueError("'row_of' must have one number a sample")
+    for name, limit in (("sample_of", n_samples), ("row_of", n)):
+        if name in data and not (data[name].size and 0 <= data[name].min() <= data[name].max() < limit):
+            raise ValueError(f"{name!r} is out of range")
 
 
 def _check_anchors(data: dict[str, Any], n_points: int) -> None:
     """The anchors' places, masses and links fit together."""
     places = data["anchor_places"]
-    fits = places.ndim == 2 and places.shape[1] == data["cluster_centers_"].shape[1]
+    fits = places.ndim == 2 and places.shape[1] == data["C"].shape[1]
     fits = fits and data["anchor_mass"].shape == (len(places),) and data["anchor_nearest"].shape == ()
     fits = fits and 1 <= int(data["anchor_nearest"]) <= len(places)
     if not fits or tuple(data["anchor_half_shape"]) != (n_points, len(places)):

@@ -1,46 +1,29 @@
-"""The estimators: validate, pose, start, solve, store."""
+"""The estimator: validate, graph, start, solve, store."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._fit import best_walk, walk
+from ._fit import Prepared, prepare, solve
 from ._persistence import save_model
-from ._predict import (
-    Trained,
-    kernel_at_modes,
-    label_new,
-    log_densities,
-    log_mixture,
-    map_new,
-    outlier_scores,
-    own_densities,
-)
-from ._problem import Problem, pose
-from ._progress import BarProgress, CallableProgress, ContextProgress, ManyProgress, Progress
-from ._records import Array, Hints, PathPoint
-from ._rows import largest_columns
-from ._threads import effective_threads
-from ._validation import (
-    canonical,
-    check_must_link,
-    check_parameters,
-    check_partial,
-    check_sample_weight,
-    unit_rows,
-)
-from ._warnings import warn_of_trouble
-from .solve.points import nearest_points
+from ._predict import NewPoints, Trained
+from ._progress import Progress, watch
+from ._records import Array
+from ._row_map import RowMap
+from ._rows import largest_values
+from ._settings import CONSTRAINTS, OldAttribute, Settings, refuse_old_names, resolve_settings
+from ._validation import MANY_ENTRIES, Given, canonical, check_dense_fits, check_given, check_init, unit_rows
+from ._warnings import warn_of
+from .solve.objective import nearest_points
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -54,23 +37,16 @@ except ImportError:  # scikit-learn before 1.9
         return method
 
 
-def _has_density(estimator: Any) -> bool:
-    """Whether clusters have a kernel density: not with infinite bandwidth."""
-    bandwidth = getattr(estimator, "bandwidth_", estimator.bandwidth)
-    if isinstance(bandwidth, str) or np.isfinite(bandwidth).all():
-        return True
-    raise AttributeError("With infinite bandwidth the clusters have no density. Use a finite 'bandwidth'.")
-
-
 class LaplacianKModes(
-    CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
+    CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, NewPoints, TransformerMixin, ClusterMixin, BaseEstimator
 ):
     """Laplacian K-modes clustering.
 
     Finds exactly K clusters of any shape, a mode (a point of high density that looks like the data) for
     each, and soft assignments, by minimising ``lam * tr(Z' L Z) - tr(B' Z)`` over assignments ``Z`` on the
     probability simplex and modes ``C``, where ``L`` is the Laplacian of a neighbour graph and ``B`` holds
-    the Gaussian kernel between points and modes [1]_.
+    the Gaussian kernel between points and modes [1]_. Each parameter left at 'auto' is resolved by itself: typing
+    back a fitted value (``lam=model.lam_``) gives the same model.
 
     Parameters
     ----------
@@ -78,19 +54,19 @@ class LaplacianKModes(
         Number of clusters.
     lam : float or 'auto', default='auto'
         Smoothness of the assignments over the graph; exactly the paper's lambda. 0 is K-modes, for which no
-        graph is built. 'auto' is 1 over the graph's mean degree with an anchor and 10 over it without, less where a
-        cluster would die of it.
-    bandwidth : float, 'auto', 'adaptive' or numpy.inf, default='auto'
+        graph is built. 'auto' is 1 over the graph's mean degree, less where a cluster would die of it.
+    bandwidth : float, 'auto', 'entropic' or numpy.inf, default='auto'
         Width of the kernel; exactly the paper's sigma. 'auto' is the mean distance to the 7th neighbour,
-        'adaptive' a width for each point with `n_neighbors` effective neighbours, ``numpy.inf`` is Laplacian
+        'entropic' a width for each point with `n_neighbors` effective neighbours, ``numpy.inf`` is Laplacian
         K-means, which minimises ``lam * tr(Z' L Z) + sum_nk z_nk |x_n - c_k|^2``.
     affinity : str or callable, default='auto'
         Weights of the neighbour graph: 'binary', 'heat' (of width `bandwidth` where that is one finite number
         for the whole fit, else the median length of an edge),
-        'adaptive' (self-tuning), 'entropic' (perplexity `n_neighbors`), 'anchor' (points that share anchors are
-        linked; for other numbers of anchors pass :func:`~lapmodes.graph.anchors.anchor_graph` as the graph),
-        'precomputed' (a sparse matrix passed as ``fit(X, graph=W)``) or a callable from distances to weights.
-        'auto' is the given graph if there is one, else 'adaptive'.
+        'self-tuning' (each point has a scale of its own), 'entropic' (perplexity `n_neighbors`), 'anchor' (points
+        that share anchors are linked; for other numbers of anchors pass
+        :func:`~lapmodes.graph.anchors.anchor_graph` as the graph), 'precomputed' (a sparse matrix passed as
+        ``fit(X, graph=W)``) or a callable from distances to weights. 'auto' is the given graph if there is one, else
+        'self-tuning'.
     n_neighbors : int, default=10
         Neighbours of each point in the graph.
     metric : {'euclidean', 'cosine'}, default='euclidean'
@@ -98,50 +74,41 @@ class LaplacianKModes(
     laplacian : {'unnormalized', 'normalized'}, default='unnormalized'
         Which Laplacian of the graph.
     init : str, array or tuple, default='auto'
-        'consensus' (of prominent modes, linkages, communities, spectral clustering, K-means and a mixture),
-        'k-means' (best of 10 runs), 'k-means++', 'random', 'spectral', an array of modes
-        (n_clusters, n_features), or a tuple (modes or None, assignments). 'auto' is 'consensus', or 'k-means'
-        where no graph is built.
-    anchor : float or 'auto', default='auto'
-        How much the start's assignments P count: ``-anchor * tr(P' Z)`` is added to the objective, which stays
-        convex in Z. 0 is the paper's model. 'auto' is 2 where `lam`, `bandwidth` and `init` are all left to the
-        library, else 0.
-    balance : float, default=0.0
-        How strongly clusters are kept from growing: ``lam * balance * |Z'd|^2 / sum(d)`` is added to the objective,
-        d the diagonal of the Laplacian (the degrees), which stays convex in Z. 0 is the paper's model; 1 weighs masses
-        against edges as modularity does. With it no cluster swallows the others however large `lam` is.
+        'consensus' (of communities, density modes and linkages; it brings a prior), 'k-means' (best of 10 runs),
+        'k-means++', 'random', 'spectral', an array of modes (n_clusters, n_features), or a tuple (modes or None,
+        assignments). 'auto' is 'consensus', or 'k-means' where no graph is built.
+    prior_weight : float, default=2.0
+        How much the prior counts. The start 'consensus' brings one, its votes P for each point, and
+        ``-prior_weight * tr(P' Z)`` is added to the objective, which stays convex in Z; every other start brings
+        none. 0 leaves the prior out; with infinite bandwidth the unit is the mean squared distance to the mean.
     n_init : int, default=1
         Number of random starts that are run to the end; the one with the lowest objective is kept.
-    path : int, list of (lam, bandwidth) or None, default=None
-        Homotopy: follow solutions along this path instead of solving at the target at once. An int is that
-        many geometric steps from K-means to (`lam`, `bandwidth`); a list is followed as it is, and its last pair is
-        what the model is fitted at.
     max_iter : int, default=100
-        Most alternations (of each step of the path).
+        Most alternations.
     tol : float, default=1e-3
         The alternation rests when no mode moves by more than `tol` bandwidths. Each assignment step is solved
         to a certified relative gap of ``min(1e-4, tol)``.
-    sparse_assignments : bool or 'auto', default='auto'
+    sparse_assignments : bool, default=False
         Keep `assignments_` (and what :meth:`predict_proba` returns) as a CSR matrix, and never hold anything of
-        n_samples times n_clusters in memory. The result is the same, within `gap_`. 'auto' is True from 256 clusters
-        on, unless partial labels or a balance are given, which need an array. From 256 clusters a consensus has fewer
-        candidates: no spectral clustering and no mixture.
+        n_samples times n_clusters in memory: for hundreds of clusters. The result is the same, within `gap_`.
     n_jobs : int or None, default=None
         Number of threads. None: as many as OpenMP uses. The result does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of the starts.
-    verbose : bool, default=False
-        Show progress bars on the terminal.
-    callback : callable or None, default=None
-        Called as ``callback(phase, done, total, info)`` at each step of the work, in the phases 'neighbours',
-        'start' and 'alternate'; a true answer in the last one ends the fit after that alternation.
+    verbose : bool or callable, default=False
+        True shows progress bars on the terminal. A callable is called as ``verbose(phase, done, total, info)`` at
+        each step of the work, in the phases 'neighbours', 'start' and 'alternate'; a true answer in the last one
+        ends the fit after that alternation.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
         Cluster of largest assignment.
-    assignments_ : ndarray or CSR matrix of shape (n_samples, n_clusters)
-        Soft assignments; rows lie on the probability simplex and have exact zeros.
+    assignments_ : ndarray of shape (n_samples, n_clusters)
+        Soft assignments; rows lie on the probability simplex and have exact zeros. A CSR matrix with
+        ``sparse_assignments=True``.
+    probabilities_ : ndarray of shape (n_samples,)
+        Each sample's share in its own cluster.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         The modes.
     exemplars_ : ndarray of shape (n_clusters,)
@@ -150,25 +117,26 @@ class LaplacianKModes(
         Value of the objective.
     gap_ : float
         Certificate: given the modes, no assignment has an objective below ``objective_ - gap_``.
+    status_ : str
+        'converged', 'stopped' (by the callable), 'not converged' (within `max_iter`), 'not certified' (the last
+        assignment step kept a larger gap), 'empty clusters' or 'unreached points'. A warning explains the last four.
     n_iter_ : int
-        Number of alternations (of the last step of the path).
+        Number of alternations.
     history_ : structured ndarray
-        Objective, gap, movement, steps and seconds of each alternation (of the last step of the path).
-    lam_, bandwidth_ : float, or ndarray of shape (n_samples,) for adaptive bandwidths
+        Objective, gap, movement, steps and seconds of each alternation.
+    lam_, bandwidth_ : float, or ndarray of shape (n_samples,) for entropic bandwidths
         The values used.
-    anchor_ : float
-        The weight of the start in the objective.
-    votes_ : ndarray or CSR matrix of shape (n_samples, n_clusters), or None
-        The start's assignments, where they are anchored; for a consensus the candidates' weighted votes.
+    prior_ : ndarray or CSR matrix of shape (n_samples, n_clusters), or None
+        The votes of the consensus, rows on the simplex; None where the start brought no prior.
     graph_ : CSR matrix of shape (n_samples, n_samples)
         The affinity, edges multiplied by the square root of the sample weights at both ends.
+    graph_given_ : bool
+        Whether the model was fitted on a given graph, so that new points need theirs.
     n_components_ : int
         Number of connected components of the graph; an isolated point is one.
     neighbor_recall_ : float
         Share of the true neighbours that the search found, measured on a random sample of points. 1 where the search
         is exact: up to 12 dimensions, for sparse rows, and where looking at every pair takes seconds.
-    path_ : list of PathPoint
-        The solution of each step of the path; a single one without `path`.
 
     References
     ----------
@@ -188,6 +156,10 @@ class LaplacianKModes(
     1.0
     """
 
+    votes_ = OldAttribute("prior_")
+    anchor_ = OldAttribute("prior_weight")
+    path_ = OldAttribute("lapmodes.fit_path, which yields a fitted model for each step")
+
     def __init__(
         self,
         n_clusters: int = 8,
@@ -199,18 +171,18 @@ class LaplacianKModes(
         metric: str = "euclidean",
         laplacian: str = "unnormalized",
         init: Any = "auto",
-        anchor: float | str = "auto",
-        balance: float = 0.0,
+        prior_weight: float = 2.0,
         n_init: int = 1,
-        path: Any = None,
         max_iter: int = 100,
         tol: float = 1e-3,
-        sparse_assignments: bool | str = "auto",
+        sparse_assignments: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
-        verbose: bool = False,
-        callback: Callable[[str, int, int | None, str], Any] | None = None,
+        verbose: bool | Callable[[str, int, int | None, str], Any] = False,
+        **old_names: Any,
     ) -> None:
+        if old_names:
+            refuse_old_names(type(self).__name__, old_names)
         self.n_clusters = n_clusters
         self.lam = lam
         self.bandwidth = bandwidth
@@ -219,21 +191,26 @@ class LaplacianKModes(
         self.metric = metric
         self.laplacian = laplacian
         self.init = init
-        self.anchor = anchor
-        self.balance = balance
+        self.prior_weight = prior_weight
         self.n_init = n_init
-        self.path = path
         self.max_iter = max_iter
         self.tol = tol
         self.sparse_assignments = sparse_assignments
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
-        self.callback = callback
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(
-        self, X: Any, y: Any = None, *, graph: Any = None, sample_weight: Any = None, must_link: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        graph: Any = None,
+        neighbors: Any = None,
+        sample_weight: Any = None,
+        partial_labels: Any = None,
+        must_link: Any = None,
     ) -> LaplacianKModes:
         """Cluster the rows of X.
 
@@ -242,14 +219,18 @@ class LaplacianKModes(
         X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
             The points; float32 is worked on in float32. They are kept for the mapping of new points, not copied (more
             than 50,000 dense ones: a copy in an order that suits the cache).
-        y : array-like of shape (n_samples,), optional
-            Partial labels: the cluster of each sample where it is known, -1 elsewhere. Known rows of the assignments
-            are held. Without any -1 in it (or with other than integers) y is ignored, as in other clusterings.
+        y : ignored
+            As in other clusterings.
         graph : sparse matrix of shape (n_samples, n_samples), optional
             A symmetric non-negative affinity to use in place of a neighbour graph.
+        neighbors : tuple (indices, distances) of arrays of shape (n_samples, k), optional
+            The nearest neighbours of each sample, from any library, in place of a search. ``k = 2 * n_neighbors``
+            is what the default looks at; with fewer it makes do with what there is.
         sample_weight : array-like of shape (n_samples,), optional
             A point of weight 2 pulls twice as hard as one of weight 1; only ratios matter (weights are scaled to
             mean 1). One of weight 0 is left out, and takes the assignment of its nearest neighbour that is not.
+        partial_labels : array-like of int of shape (n_samples,), optional
+            The cluster of each sample where it is known, -1 elsewhere. Known rows of the assignments are held.
         must_link : array-like of int of shape (n_pairs, 2), optional
             Pairs of samples that belong together: each is one more edge of the graph, of ten times the mean degree.
 
@@ -257,31 +238,45 @@ class LaplacianKModes(
         -------
         self
         """
-        with self._progress() as progress:
-            problem = self._pose(X, graph, sample_weight, progress, y, must_link)
-            self._store(problem, best_walk(self, problem, progress))
+        given = {"graph": graph, "neighbors": neighbors, "sample_weight": sample_weight}
+        given |= {"partial_labels": partial_labels, "must_link": must_link}
+        with watch(self, self.verbose) as progress:
+            settings, rows, prepared = self._prepare(X, given, progress)
+            rng = check_random_state(self.random_state)
+            runs = (list(solve(prepared, settings, rng, progress))[-1] for _ in range(settings.n_init))
+            # No trouble first; then the lam asked for, which 'auto' may lower; then a low objective.
+            best = min(
+                runs, key=lambda run: (bool(run.solution.status.message), -run.problem.lam, run.solution.objective)
+            )
+            self._store(Trained(best, rows, settings.n_neighbors, settings.metric, settings.laplacian))
+        if best.solution.status.message:
+            warn_of(best.solution.status)
         return self
 
-    def _walk(self, X: Any, graph: Any, sample_weight: Any) -> Iterator[PathPoint]:
-        """The steps of the path from one start, as they are solved."""
-        with self._progress() as progress:
-            problem = self._pose(X, graph, sample_weight, progress)
-            yield from walk(self, problem, check_random_state(self.random_state), progress)
-
-    def _pose(
-        self, X: Any, graph: Any, sample_weight: Any, progress: Progress, y: Any = None, must_link: Any = None
-    ) -> Problem:
-        check_parameters(self)
+    def _prepare(
+        self, X: Any, given: dict[str, Any], progress: Progress, steps: Any = None
+    ) -> tuple[Settings, RowMap, Prepared]:
+        """Check everything, put the rows into the order of the work, and build the problem."""
+        values = {name: getattr(self, name) for name in CONSTRAINTS}
+        settings = resolve_settings(type(self).__name__, values, given["graph"] is not None, steps)
         X = self._validate(X, reset=True)
-        if X.shape[0] < self.n_clusters:
-            raise ValueError(
-                f"n_samples={X.shape[0]} should be >= n_clusters={self.n_clusters}. Ask for fewer clusters."
-            )
-        weight = check_sample_weight(sample_weight, X.shape[0], X.dtype)
-        hints = Hints(check_partial(y, X.shape[0], self.n_clusters), check_must_link(must_link, X.shape[0]))
-        return pose(self, X, graph, weight, progress, hints)
+        n, K = X.shape[0], settings.n_clusters
+        if n < K:
+            raise ValueError(f"n_samples={n} should be >= n_clusters={K}. Ask for fewer clusters.")
+        if n * K > MANY_ENTRIES and not settings.sparse:
+            check_dense_fits(n, K, X.dtype, arrays=6)
+        if all(value is None for value in given.values()):
+            checked = Given()
+        else:
+            checked = check_given(X, K, settings.sparse, given)
+        rows = RowMap.of(X, checked, settings.threads)
+        if not isinstance(settings.init, str):
+            init = check_init(settings.owner, settings.init, n, X.shape[1], K)
+            settings = replace(settings, init=(init[0], rows.take(init[1])) if isinstance(init, tuple) else init)
+        return settings, rows, prepare(rows.take(X), rows.take_given(checked), settings, progress)
 
     def _validate(self, X: Any, reset: bool) -> Any:
+        """X as a finite array or canonical CSR matrix, its rows of unit length for the cosine metric."""
         X = validate_data(
             self,
             X,
@@ -295,207 +290,46 @@ class LaplacianKModes(
             X = canonical(X)
         return unit_rows(X) if (self.metric if reset else self._trained.metric) == "cosine" else X
 
-    @contextmanager
-    def _progress(self) -> Iterator[Progress]:
-        watchers: list[Progress] = []
-        if self.verbose:
-            watchers.append(BarProgress())
-        if self.callback is not None:
-            watchers.append(CallableProgress(self.callback))
-        if not getattr(self, "_skl_callbacks", None):
-            yield ManyProgress(watchers)
-            return
-        context = self._init_callback_context(max_subtasks=None)
-        context.call_on_fit_task_begin(estimator=self)
-        yield ManyProgress([*watchers, ContextProgress(self, context)])
-        context.call_on_fit_task_end(estimator=self)
-
-    def _store(self, problem: Problem, path: list[PathPoint]) -> None:
-        last = path[-1]
-        solution = last.solution
-        self.assignments_ = solution.Z
-        self.labels_ = solution.labels
+    def _store(self, trained: Trained) -> None:
+        """Everything that a user reads, in the order of the samples."""
+        rows, problem, solution = trained.rows, trained.fitted.problem, trained.fitted.solution
+        self.assignments_ = rows.spread(solution.Z)
+        self.labels_ = rows.spread(solution.labels)
+        self.probabilities_ = largest_values(self.assignments_)
         self.cluster_centers_ = solution.C
-        self.exemplars_ = problem.samples(nearest_points(problem.points, solution.C))
+        self.exemplars_ = rows.samples(nearest_points(problem.points, solution.C))
         self.objective_ = solution.objective
         self.gap_ = solution.gap
-        self.n_iter_ = solution.n_iter
+        self.status_ = solution.status.name
+        self.n_iter_ = len(solution.history)
         self.history_ = solution.history
-        self.lam_ = float(last.lam)
-        self.anchor_ = problem.anchor
-        self.votes_ = solution.votes
-        self.bandwidth_ = problem.spread_out(last.bandwidth) if np.ndim(last.bandwidth) else float(last.bandwidth)
-        self.graph_ = problem.whole_graph()
-        self.n_components_ = problem.graph.n_components
-        self.neighbor_recall_ = problem.recall
-        self.path_ = path
-        self._n_features_out = self.n_clusters
-        self._trained = Trained(
-            X=problem.points.X,
-            Z=solution.Z if problem.kept is None else solution.Z[problem.kept],
-            C=solution.C,
-            lam=self.lam_,
-            bandwidth=last.bandwidth,
-            sample_weight=problem.sample_weight,
-            degrees=problem.graph.degrees if self.laplacian == "normalized" else None,
-            masses=problem.masses(solution.Z),
-            affinity=problem.affinity,
-            n_neighbors=self.n_neighbors,
-            metric=self.metric,
-            kept=problem.kept,
-            n_samples=solution.Z.shape[0],
-            index=problem.index,
-        )
-        warn_of_trouble(solution)
+        self.lam_ = problem.lam
+        self.bandwidth_ = rows.spread(problem.bandwidth) if np.ndim(problem.bandwidth) else float(problem.bandwidth)
+        self.prior_ = rows.spread(problem.prior)
+        self.graph_ = rows.spread_graph(problem.graph.affinity)
+        self.n_components_ = int(problem.graph.component.max()) + 1
+        self.neighbor_recall_ = trained.fitted.recall
+        self.graph_given_ = trained.fitted.affinity is None and problem.lam > 0
+        self._n_features_out = solution.C.shape[0]
+        self._trained = trained
 
     def fit_predict(self, X: Any, y: Any = None, **fit_params: Any) -> Array:
         """Cluster the rows of X and return `labels_`."""
         labels: Array = self.fit(X, y, **fit_params).labels_
         return labels
 
-    def predict(self, X: Any, *, graph: Any = None) -> Array:
-        """Cluster of largest assignment for new points.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_queries, n_features)
-            New points; they are worked on in chunks, whose assignments are not kept.
-        graph : sparse matrix of shape (n_queries, n_samples), optional
-            As in :meth:`predict_proba`.
-
-        Returns
-        -------
-        ndarray of shape (n_queries,)
-        """
-        check_is_fitted(self)
-        return label_new(self._trained, self._validate(X, reset=False), graph, effective_threads(self.n_jobs))
-
-    def predict_proba(self, X: Any, *, graph: Any = None) -> Any:
-        """Soft assignments of new points: the paper's closed-form out-of-sample mapping.
-
-        Each is the projection onto the simplex of the neighbours' mean assignment plus the kernel at the
-        modes. The neighbours are directed (new point to training points) while training uses a
-        symmetric graph, so training points need not get exactly their `assignments_`.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_queries, n_features)
-            New points; they are worked on in chunks.
-        graph : sparse matrix of shape (n_queries, n_samples), optional
-            Affinities from the new points to the training points; needed, and only allowed, where the
-            model was fitted on a given graph.
-
-        Returns
-        -------
-        ndarray or CSR matrix of shape (n_queries, n_clusters)
-            Sparse where `assignments_` are.
-        """
-        check_is_fitted(self)
-        return map_new(self._trained, self._validate(X, reset=False), graph, effective_threads(self.n_jobs))
-
-    def transform(self, X: Any) -> Array:
-        """Kernel values between new points and the modes; distances to them for infinite bandwidth.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_queries, n_features)
-            New points.
-
-        Returns
-        -------
-        ndarray of shape (n_queries, n_clusters)
-        """
-        check_is_fitted(self)
-        return kernel_at_modes(self._trained, self._validate(X, reset=False), effective_threads(self.n_jobs))
-
-    @available_if(_has_density)  # type: ignore[untyped-decorator]
-    def density(self, X: Any, *, log: bool = False) -> Array:
-        """Kernel density of each cluster at new points.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_queries, n_features)
-            New points. Exact sums over all training points: time grows with n_queries times n_samples.
-        log : bool, default=False
-            Return logarithms, which do not overflow in high dimension.
-
-        Returns
-        -------
-        ndarray of shape (n_queries, n_clusters)
-        """
-        check_is_fitted(self)
-        found, _ = log_densities(self._trained, self._validate(X, reset=False), effective_threads(self.n_jobs))
-        return found if log else np.exp(found)
-
-    @available_if(_has_density)  # type: ignore[untyped-decorator]
-    def score_samples(self, X: Any) -> Array:
-        """Log of the mixture of the cluster densities at new points.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_queries, n_features)
-            New points.
-
-        Returns
-        -------
-        ndarray of shape (n_queries,)
-        """
-        check_is_fitted(self)
-        return log_mixture(self._trained, self._validate(X, reset=False), effective_threads(self.n_jobs))
-
-    @available_if(_has_density)  # type: ignore[untyped-decorator]
-    def outlier_score(self, X: Any) -> Array:
-        """How far new points are from belonging to a cluster: 0 at the heart of one, towards 1 for outliers.
-
-        ``1 - (1 - rarity) (1 - doubt)``: the rarity of a point is the share of its cluster's members that lie where
-        the cluster is denser; its doubt is the entropy of its assignment over log K.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_queries, n_features)
-            New points; the training points themselves are welcome. Time grows with the square of n_samples at the
-            first call and with n_queries times n_samples later.
-
-        Returns
-        -------
-        ndarray of shape (n_queries,)
-            Rarities are ranks, so they compare across clusters of any density. Of a cluster's own members the densest
-            has rarity 0 and the loneliest 1.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from lapmodes import LaplacianKModes
-        >>> X = np.random.default_rng(0).normal(size=(100, 2))
-        >>> X[0] = 9.0
-        >>> int(LaplacianKModes(1, random_state=0).fit(X).outlier_score(X).argmax())
-        0
-        """
-        check_is_fitted(self)
-        assignments, X = self.predict_proba(X), self._validate(X, reset=False)
-        own = own_densities(self._trained, X, largest_columns(assignments), effective_threads(self.n_jobs))
-        return outlier_scores(self._member_densities(), assignments, own)
-
-    def _member_densities(self) -> list[Array]:
-        """For each cluster the sorted log densities of its own members; computed once a fit."""
-        cached: tuple[Any, list[Array]] | None = getattr(self, "_members", None)
-        if cached is None or cached[0] is not self._trained:
-            trained = self._trained
-            labels = largest_columns(trained.Z)
-            own = own_densities(trained, trained.X, labels, effective_threads(self.n_jobs))
-            self._members = cached = (trained, [np.sort(own[labels == k]) for k in range(trained.C.shape[0])])
-        return cached[1]
-
-    def save(self, file: str | os.PathLike[str]) -> None:
+    def save(self, file: str | os.PathLike[str], notes: dict[str, str] | None = None) -> None:
         """Write the fitted model to one `.npz` file, without pickle; :func:`lapmodes.load` reads it.
 
         Parameters
         ----------
         file : path
             Written whole or not at all.
+        notes : dict of str to str, optional
+            Texts that are kept with the model; :func:`lapmodes.load` gives them back as `notes_`.
         """
         check_is_fitted(self)
-        save_model(self, file)
+        save_model(self, file, notes)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,161 +1,244 @@
-"""From a posed problem to solutions: make a start, walk along the path, keep the best of several."""
+"""The way of a fit: from rows and settings to a problem, from a start to solutions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
-from numbers import Integral
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
-from sklearn.utils import check_random_state
+from scipy.sparse import csr_array, issparse
 
-from ._problem import Problem
 from ._progress import Progress, Step
-from ._records import Array, PathPoint, Solution, Start
-from ._rows import replaced_rows, scaled_rows
-from ._validation import check_init
-from .graph.neighbors import NeighborIndex
-from .solve.alternate import Settings
-from .solve.homotopy import follow
-from .solve.partial import make_pins
-from .solve.points import Points, one_hot
-from .solve.schedule import geometric_steps
-from .solve.sparse_term import make_sparse_term
-from .solve.start import KMEANS_RESTARTS, make_start
+from ._records import Array, Graph, Neighbors, Points, Problem, Solution, Start, Status
+from ._rows import one_hot, replaced_rows
+from ._settings import Settings
+from ._validation import Given
+from .graph.affinity import (
+    ENTROPIC_REACH,
+    Affinity,
+    edge_scale,
+    effective_neighbors,
+    entropic_bandwidth,
+    local_scale,
+    mean_scale,
+    neighbors_needed,
+    symmetric,
+)
+from .graph.anchors import usual_anchors
+from .graph.laplacian import build_graph, link_pairs
+from .graph.neighbors import NeighborIndex, make_index, search_neighbors
+from .solve.alternate import alternate
+from .solve.objective import nearest_mode
+from .start import make_start
+from .start.consensus import StartInputs, start_inputs
 
-GAP = 1e-4
-"""Relative gap to which the assignment steps are solved, unless `tol` asks for less."""
+SCALE_POINTS, SCALE_SAMPLE = 20_000, 500
+"""Above so many points, the scale of a given graph's points is estimated on so many of them."""
+FIRST_LAM_SHARE = 0.01
+"""Where a path of geometric steps begins to smooth, as a share of its last lam."""
 
 
-def best_walk(estimator: Any, problem: Problem, progress: Progress) -> list[PathPoint]:
-    """Run every start to its end and keep the best path; given starts are run once."""
-    rng = check_random_state(estimator.random_state)
-    n_starts = int(estimator.n_init) if isinstance(estimator.init, str) else 1
-    return min((list(walk(estimator, problem, rng, progress)) for _ in range(n_starts)), key=merit)
+@dataclass(frozen=True)
+class Prepared:
+    """Everything that a fit needs but a start."""
+
+    problem: Problem
+    affinity: Affinity | None
+    """The rule behind the graph, for new points; None for a given graph or none."""
+    index: NeighborIndex | None
+    """Finds neighbours among the points; None where none were searched for."""
+    recall: float
+    """Share of true neighbours that the search found, in a sample; 1 where it was exact or not needed."""
+    inputs: StartInputs | None
+    """What the candidates of a consensus look at."""
 
 
-def merit(path: list[PathPoint]) -> tuple[int, float, float]:
-    """Order of preference among paths: few dead clusters; the lam asked for ('auto' may lower it); low objective."""
-    last = path[-1]
-    return len(last.solution.empty), -last.lam, last.solution.objective
+@dataclass(frozen=True)
+class Fitted:
+    """A solved problem, and what new points are mapped by."""
+
+    problem: Problem
+    solution: Solution
+    affinity: Affinity | None
+    index: NeighborIndex | None
+    recall: float
 
 
-def walk(estimator: Any, problem: Problem, rng: np.random.RandomState, progress: Progress) -> Iterator[PathPoint]:
-    """One start, then one solution for each step of the path."""
-    points = problem.points
-    init = given_init(estimator, problem)
-    restarts = KMEANS_RESTARTS if isinstance(init, str) and init == "k-means" else None
-    with progress.phase("start", restarts) as step:
-        start = make_start(
-            points,
-            problem.graph,
-            init,
-            estimator.n_clusters,
-            rng,
-            landscape=problem.landscape,
-            known=problem.known,
-            sample_weight=problem.sample_weight,
-            sparse=problem.sparse,
-            step=step,
-        )
-        if restarts is None:
-            step(1, f"{estimator.n_clusters} clusters to start from")
+def prepare(X: Any, given: Given, settings: Settings, progress: Progress) -> Prepared:
+    """Search neighbours once, build the graph, and resolve lam and bandwidth."""
+    points, kind, threads = Points(X, settings.threads), settings.affinity, settings.threads
+    index, neighbors = _find_neighbors(X, given, settings, progress)
+    bandwidth = settings.bandwidth
+    if isinstance(bandwidth, str):
+        assert neighbors is not None
+        bandwidth = resolve_bandwidth(bandwidth, settings.n_neighbors, neighbors, threads)
+    affinity, W = None, given.graph
+    if kind == "anchor":
+        affinity = Affinity(kind, settings.n_neighbors, anchors=usual_anchors(X, settings.random_state))
+        W = affinity.anchors.between_training()  # type: ignore[union-attr]
+    elif kind not in (None, "precomputed"):
+        assert neighbors is not None
+        # The heat kernel is as wide as the density's, as in the paper, where that is one finite number for the whole
+        # fit; elsewhere (a path, entropic or infinite bandwidth) as the median edge is long.
+        one_width = settings.steps is None and np.ndim(bandwidth) == 0 and np.isfinite(bandwidth)
+        width = bandwidth if one_width else edge_scale(neighbors.first(settings.n_neighbors))
+        scale = local_scale(neighbors) if kind == "self-tuning" else None
+        affinity = Affinity(kind, min(settings.n_neighbors, neighbors.indices.shape[1]), width, scale)
+        W = symmetric(*affinity.weigh(neighbors, threads), average=kind == "entropic")
+    elif W is None:
+        W = csr_array((points.n, points.n), dtype=X.dtype)
+    if given.must_link is not None:
+        W = link_pairs(W, given.must_link)
+    graph = build_graph(W, settings.laplacian, given.sample_weight)
+    lam = auto_lam(graph, points, bandwidth) if settings.lam is None else settings.lam
+    problem = Problem(
+        points, graph, lam, bandwidth, given.sample_weight, prior_weight=settings.prior_weight, known=given.known
+    )
+    inputs = None
+    if settings.consensus:
+        near = None if kind == "precomputed" else neighbors
+        inputs = start_inputs(points, graph, near, settings.n_neighbors, settings.n_clusters)
+    return Prepared(problem, affinity, index, 1.0 if neighbors is None else neighbors.recall, inputs)
+
+
+def _find_neighbors(
+    X: Any, given: Given, settings: Settings, progress: Progress
+) -> tuple[NeighborIndex | None, Neighbors | None]:
+    """The index over X and the neighbours of its rows; None for both where nothing needs them.
+
+    With a given graph and many points only the mean scale needs them: those of some rows do.
+    """
+    n, on_graph = X.shape[0], settings.affinity == "precomputed"
+    reach = neighbors_needed(settings.affinity, settings.n_neighbors, settings.bandwidth)
+    if settings.consensus and not on_graph:
+        reach = max(reach, 2 * settings.n_neighbors)
+    reach = min(reach, n - 1)
+    if given.neighbors is not None or reach == 0:
+        return None, given.neighbors
+    index = make_index(X, settings.threads)
+    if on_graph and settings.bandwidth == "auto" and n > SCALE_POINTS:
+        some = np.linspace(0, n - 1, SCALE_SAMPLE).astype(np.intp)
+        found = index.query(X[some], reach + 1)
+        return index, Neighbors(found.indices[:, 1:], found.distances[:, 1:], found.recall)
+    with progress.phase("neighbours", n) as step:
+        return index, search_neighbors(X, index, reach, step)
+
+
+def resolve_bandwidth(rule: str, n_neighbors: int, neighbors: Neighbors, threads: int) -> Any:
+    """'auto': one width for all; 'entropic': an array with one for each point."""
+    if rule == "auto":
+        return mean_scale(neighbors)
+    wide = neighbors.first(ENTROPIC_REACH * n_neighbors)
+    return entropic_bandwidth(wide, effective_neighbors(n_neighbors, wide), threads)
+
+
+def auto_lam(graph: Graph, points: Points, bandwidth: Any) -> float:
+    """One over the mean degree: smoothing of the same strength on any graph.
+
+    With infinite bandwidth the fidelity is a squared distance, and so is the unit of lam.
+    """
+    mean = float(graph.diagonal.mean(dtype=np.float64))
+    unit = points.spread**2 if np.isinf(bandwidth).all() else 1.0
+    return unit / mean if mean > 0 else 0.0
+
+
+def solve(prepared: Prepared, settings: Settings, rng: np.random.RandomState, progress: Progress) -> Iterator[Fitted]:
+    """One start, then a solution for each step of the path, as they are found."""
+    problem = prepared.problem
+    with progress.phase("start") as step:
+        sparse, K = settings.sparse, settings.n_clusters
+        start = make_start(problem, prepared.inputs, settings.init, K, rng, sparse=sparse, step=step)
+        step(1, f"{K} clusters to start from")
     with progress.phase("alternate") as step:
-        if isinstance(estimator.lam, str) and (estimator.path is None or isinstance(estimator.path, Integral)):
-            yield from surviving_path(estimator, problem, start, step)
-        else:
-            yield from solve_path(estimator, problem, start, step)
+        left_to_us = settings.lam is None and not isinstance(settings.steps, list)
+        solutions = solve_with_all_clusters if left_to_us else solve_path
+        for at, solution in solutions(problem, start, settings, step):
+            yield Fitted(at, solution, prepared.affinity, prepared.index, prepared.recall)
 
 
-def solve_path(estimator: Any, problem: Problem, start: Start, step: Step) -> Iterator[PathPoint]:
-    """One solution for each step of the path from a given start."""
-    settings = Settings(estimator.tol, min(GAP, estimator.tol) or GAP, estimator.max_iter)
-    steps, weight = path_steps(estimator, problem), problem.sample_weight
-    votes = start.Z if problem.anchor > 0 else None
-    pull = None if votes is None else votes * votes.dtype.type(problem.anchor)
-    if pull is not None:
-        pull = scaled_rows(pull, weight)
-    pins = None if problem.known is None else make_pins(problem.graph, problem.known, start.Z.shape[1], start.Z.dtype)
-    for found in follow(
-        problem.points, problem.graph, start, steps, settings, pull=pull, pins=pins, sample_weight=weight, step=step
-    ):
-        solution = replace(light_up(problem, found.solution), votes=votes)
-        yield replace(found, solution=whole_solution(problem, solution))
-
-
-def whole_solution(problem: Problem, solution: Solution) -> Solution:
-    """The solution for all samples: those of weight zero follow the point that stands in for them."""
-    if problem.stand_in is None:
-        return solution
-    unlit = np.zeros(problem.stand_in.size, dtype=bool)
-    unlit[problem.kept] = solution.unlit
-    votes = None if solution.votes is None else problem.spread_out(solution.votes)
-    return replace(solution, Z=problem.spread_out(solution.Z), unlit=unlit, votes=votes)
-
-
-def surviving_path(estimator: Any, problem: Problem, start: Start, step: Step) -> list[PathPoint]:
-    """For lam='auto': quarter lam until no cluster dies, at most five times."""
+def solve_with_all_clusters(
+    problem: Problem, start: Start, settings: Settings, step: Step
+) -> list[tuple[Problem, Solution]]:
+    """The path with a lam that the library chose: it is quartered until no cluster dies of it, at most five times."""
     for share in range(6):
-        path = list(solve_path(estimator, replace(problem, lam=problem.lam / 4**share), start, step))
-        if not path[-1].solution.empty or path[-1].solution.stopped:
+        path = list(solve_path(replace(problem, lam=problem.lam / 4**share), start, settings, step))
+        if path[-1][1].status.name != "empty clusters":
             break
     return path
 
 
-def light_up(problem: Problem, solution: Solution) -> Solution:
-    """Give each unlit component, whole, the assignment of the lit point nearest to it.
+def solve_path(problem: Problem, start: Start, settings: Settings, step: Step) -> Iterator[tuple[Problem, Solution]]:
+    """One solution for each (lam, bandwidth) of the path, warm-started from the one before; a stopped one is the last."""
+    problem = replace(problem, prior=start.prior if problem.prior_weight > 0 else None)
+    steps = settings.steps
+    for lam, bandwidth in [(problem.lam, problem.bandwidth)] if steps is None else path_steps(problem, steps):
+        at = replace(problem, lam=lam, bandwidth=bandwidth)
+        found = alternate(at, start, settings.stopping, step)
+        start = Start(found.C, found.Z)
+        if found.unreached.any():
+            found = _assign_unreached_components(at, found)
+        few = np.unique(found.labels).size < found.Z.shape[1]
+        yield at, _with_degenerate_status(found) if few or found.unreached.any() else found
+        if found.status.name == "stopped":
+            return
+
+
+def path_steps(problem: Problem, steps: Any) -> list[tuple[float, Any]]:
+    """The (lam, bandwidth) to go through; names stand for the resolved target.
+
+    A number of steps: K-means, then geometric ones, the bandwidth from the spread of the data, lam from a hundredth.
+    """
+    if isinstance(steps, list):
+        return [
+            (problem.lam if isinstance(lam, str) else lam, problem.bandwidth if isinstance(width, str) else width)
+            for lam, width in steps
+        ]
+    lams = problem.lam * np.geomspace(FIRST_LAM_SHARE, 1, steps - 1)
+    typical = float(np.median(problem.bandwidth))
+    if problem.in_kmeans_limit:
+        return [(0.0, np.inf), *((float(lam), np.inf) for lam in lams)]
+    wider = np.geomspace(max(problem.points.spread / typical, 1.0), 1, steps - 1)
+    return [(0.0, np.inf), *((float(lam), problem.bandwidth * wide) for lam, wide in zip(lams, wider, strict=True))]
+
+
+def _with_degenerate_status(solution: Solution) -> Solution:
+    """The solution with a status that names an outcome nobody asked for."""
+    empty = np.flatnonzero(np.bincount(solution.labels, minlength=solution.Z.shape[1]) == 0).tolist()
+    if empty:
+        status = Status(
+            "empty clusters",
+            f"Clusters {empty} ended without any point: 'lam' is too large for their modes to hold "
+            "their neighbourhood, two modes started in one cluster, or there are too few distinct points. Use a "
+            "smaller 'lam', another 'init', or fewer clusters.",
+        )
+    else:
+        status = Status(
+            "unreached points",
+            f"{int(solution.unreached.sum())} of {solution.unreached.size} points lie in parts of the graph that no "
+            "mode's kernel reaches; they went to the cluster of the nearest point elsewhere. Use more 'n_neighbors' "
+            "or a larger 'bandwidth'.",
+        )
+    return replace(solution, status=status)
+
+
+def _assign_unreached_components(problem: Problem, solution: Solution) -> Solution:
+    """Give each unreached component, whole, the assignment of the reached point nearest to it.
 
     The objective is the same for any constant assignment there (up to what the certificate resolves); this one is
     the limit of a faint edge across the gap.
     """
-    dark = solution.unlit
-    if not dark.any():
-        return solution
-    distance, candidates = _nearest_assignments(problem.points, solution)
-    part = problem.graph.component[dark]
+    points, unreached, C = problem.points, solution.unreached, solution.C
+    if unreached.all():
+        Z = one_hot(nearest_mode(points, C), C.shape[0], solution.Z.dtype, sparse=issparse(solution.Z))
+        distance = np.linalg.norm(points.rows(np.arange(points.n)) - C[Z.argmax(axis=1)], axis=1)
+    else:
+        reached = np.flatnonzero(~unreached)
+        near = make_index(points.X[reached], points.threads).query(points.X[unreached], 1)
+        distance, Z = near.distances[:, 0], solution.Z[reached[near.indices[:, 0]]]
+    part = problem.graph.component[unreached]
     order = np.lexsort((distance, part))
     parts, first = np.unique(part[order], return_index=True)
-    speaker = np.zeros(problem.graph.n_components, dtype=np.intp)
-    speaker[parts] = order[first]
-    return replace(solution, Z=replaced_rows(solution.Z, dark, candidates[speaker[part]]))
-
-
-def _nearest_assignments(points: Points, solution: Solution) -> tuple[Array, Any]:
-    """For each unlit point the distance and assignment of the nearest lit one; of the nearest mode if all are unlit."""
-    dark, C = solution.unlit, solution.C
-    if dark.all():
-        nearest = make_sparse_term(points, C, np.inf, None, kept=1)
-        Z = one_hot(nearest.best, C.shape[0], points.dtype, sparse=issparse(solution.Z))
-        return -nearest.highest, Z
-    lit = np.flatnonzero(~dark)
-    near = NeighborIndex(points.X[lit], points.threads).query(points.X[dark], 1)
-    return near.distances[:, 0], solution.Z[lit[near.indices[:, 0]]]
-
-
-def given_init(estimator: Any, problem: Problem) -> Any:
-    """The start asked for, checked; given assignments are cut to the samples of positive weight."""
-    points, kept = problem.points, problem.kept
-    n = points.n if problem.stand_in is None else problem.stand_in.size
-    wanted = estimator.init
-    if isinstance(wanted, str) and wanted == "auto":
-        wanted = "k-means" if problem.landscape is None else "consensus"
-    init = check_init(type(estimator).__name__, wanted, n, points.d, estimator.n_clusters)
-    return (init[0], init[1][kept]) if isinstance(init, tuple) and kept is not None else init
-
-
-def path_steps(estimator: Any, problem: Problem) -> list[tuple[float, Any]]:
-    """The (lam, bandwidth) to walk through; names stand for the resolved target."""
-    path = estimator.path
-    if path is None:
-        return [(problem.lam, problem.bandwidth)]
-    if isinstance(path, Integral):
-        return geometric_steps(int(path), problem.lam, problem.bandwidth, problem.points.spread)
-    return [
-        (
-            problem.lam if isinstance(lam, str) else float(lam),
-            problem.bandwidth if isinstance(width, str) else float(width),
-        )
-        for lam, width in path
-    ]
+    nearest = np.zeros(problem.graph.component.max() + 1, dtype=np.intp)
+    nearest[parts] = order[first]
+    return replace(solution, Z=replaced_rows(solution.Z, unreached, Z[nearest[part]]))

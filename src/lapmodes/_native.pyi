@@ -1,66 +1,15 @@
+"""The hot loops. Arguments that a function writes are marked OUT (or IN/OUT); the caller allocates them."""
+
 from typing import Any
 
 BLOCK_ROWS: int
 LANES_FLOAT32: int
 LANES_FLOAT64: int
 
-def project_rows(V: Any, threads: int) -> None: ...
-def sweep(
-    indptr: Any,
-    indices: Any,
-    weights: Any,
-    diagonal: Any,
-    B: Any,
-    lam: float,
-    masses: Any,
-    Z: Any,
-    Z_old: Any,
-    WZ_old: Any,
-    step: Any,
-    momentum: float,
-    touched: Any,
-    told: Any,
-    number: int,
-    since: int,
-    shares: Any,
-    stats: Any,
-    threads: int,
-) -> None: ...
-def certify(
-    indptr: Any,
-    indices: Any,
-    weights: Any,
-    diagonal: Any,
-    B: Any,
-    lam: float,
-    masses: Any,
-    Z: Any,
-    stats: Any,
-    threads: int,
-) -> None: ...
-def spreads(B: Any, sums: Any, threads: int) -> None: ...
-def masses(degrees: Any, Z: Any, sums: Any, threads: int) -> None: ...
-def kernel_values(*points_modes_and_out: Any) -> None: ...
-def map_points(
-    X: tuple[Any, ...],
-    cross: tuple[Any, ...],
-    Z: tuple[Any, ...],
-    n_train: int,
-    modes_t: Any,
-    mode_sqnorm: Any,
-    h: Any,
-    squared: bool,
-    lam: float,
-    sample_weight: Any,
-    degrees: Any,
-    masses: Any,
-    share: Any,
-    out: Any,
-    threads: int,
-) -> None: ...
-def shift_pieces(*points_members_and_out: Any) -> None: ...
-def count_members(Z: Any, counts: Any, threads: int) -> None: ...
-def list_members(Z: Any, at: Any, rows: Any, values: Any, threads: int) -> None: ...
+# Points are (X,) or (indptr, indices, values, sqnorm, d); a CSR matrix in a tuple is (indptr, indices, values).
+_Arrays = tuple[Any, ...]
+
+# graph
 def compare_groups(
     Q: Any,
     q_order: Any,
@@ -70,29 +19,237 @@ def compare_groups(
     starts: Any,
     pairs: Any,
     same: bool,
-    sqdist: Any,
-    index: Any,
+    sqdist: Any,  # IN/OUT
+    index: Any,  # IN/OUT
     closed: Any,
     threads: int,
 ) -> None: ...
-def pick_neighbors(Q: Any, X: Any, candidates: Any, further: bool, sqdist: Any, index: Any, threads: int) -> None: ...
-def gaussian_weights(
-    indices: Any, distances: Any, own: Any, other: Any, relative: bool, weights: Any, threads: int
+def pick_neighbors(
+    Q: Any,
+    X: Any,
+    candidates: Any,
+    expand: bool,
+    sqdist: Any,  # OUT
+    index: Any,  # OUT
+    threads: int,
 ) -> None: ...
-def entropic_precisions(distances: Any, perplexity: float, beta: Any, threads: int) -> None: ...
-def triad(a: Any, b: Any, c: Any, factor: float, threads: int) -> None: ...
+def gaussian_weights(
+    indices: Any,
+    distances: Any,
+    own_widths: Any,
+    other_widths: Any | None,
+    normalized: bool,
+    weights: Any,  # OUT
+    threads: int,
+) -> None: ...
+def entropic_precisions(
+    distances: Any,
+    perplexity: float,
+    beta: Any,  # OUT
+    threads: int,
+) -> None: ...
+def stable_order(
+    values: Any,
+    order: Any,  # OUT
+) -> None: ...
+def first_listed_edges(
+    index: Any,
+    first: Any,  # OUT
+) -> None: ...
+def shared_neighbors(
+    neighbors: Any,
+    indptr: Any,
+    indices: Any,
+    counts: Any,  # OUT
+) -> None: ...
+def components(
+    indptr: Any,
+    indices: Any,
+    labels: Any,  # OUT
+) -> None: ...
+def spanning_forest(
+    from_: Any,
+    to: Any,
+    kept: Any,  # OUT
+    labels: Any,  # OUT
+) -> None: ...
+
+# start
+def leiden(
+    indptr: Any,
+    indices: Any,
+    weights: Any,
+    resolution: float,
+    rounds: int,
+    seed: int,
+    labels: Any,  # IN/OUT
+) -> int: ...
+def cluster_degrees(
+    indptr: Any,
+    indices: Any,
+    weights: Any,
+    labels: Any,
+    degree: Any,  # IN/OUT
+    within: Any,  # IN/OUT
+) -> None: ...
+def density_modes(
+    from_: Any,
+    to: Any,
+    saddle: Any,
+    density: Any,
+    K: int,
+    mass_power: float,
+    labels: Any,  # OUT
+) -> None: ...
+def even_linkage(
+    from_: Any,
+    to: Any,
+    K: int,
+    max_gini: float,
+    labels: Any,  # OUT
+) -> None: ...
+
+# solve
+def project_rows(
+    V: Any,  # IN/OUT
+    threads: int,
+) -> None: ...
+def sweep(
+    indptr: Any,
+    indices: Any,
+    weights: Any,
+    diagonal: Any,
+    B: Any,
+    lam: float,
+    Z: Any,
+    Z_old: Any,  # IN/OUT
+    WZ_old: Any,  # IN/OUT
+    step: Any,
+    momentum: float,
+    changed_at: Any,  # IN/OUT
+    announced_at: Any,  # IN/OUT
+    sweep_number: int,
+    sweeps_since_stats: int,
+    row_stats: Any,  # IN/OUT
+    stats: Any,  # OUT
+    threads: int,
+) -> None: ...
+def certify(
+    indptr: Any,
+    indices: Any,
+    weights: Any,
+    diagonal: Any,
+    B: Any,
+    lam: float,
+    Z: Any,
+    stats: Any,  # OUT
+    threads: int,
+) -> None: ...
+def row_ranges(
+    B: Any,
+    sums: Any,  # OUT
+    threads: int,
+) -> None: ...
+def kernel_values(
+    points: _Arrays,
+    modes_t: Any,
+    mode_sqnorm: Any,
+    h: Any,
+    squared: bool,
+    B: Any,  # OUT
+    threads: int,
+) -> None: ...
+def count_members(
+    Z: Any,
+    counts: Any,  # OUT
+    threads: int,
+) -> None: ...
+def list_members(
+    Z: Any,
+    next: Any,  # IN/OUT
+    rows: Any,  # OUT
+    values: Any,  # OUT
+    threads: int,
+) -> None: ...
+def mean_shift_sums(
+    points: _Arrays,
+    indptr: Any,
+    rows: Any,
+    values: Any,
+    pieces: Any,
+    modes: Any,
+    mode_sqnorm: Any,
+    h: Any,
+    peak: Any,  # OUT
+    mass: Any,  # OUT
+    value: Any,  # OUT
+    sums: Any,  # OUT
+    threads: int,
+) -> None: ...
+def map_points(
+    points: _Arrays,
+    cross: _Arrays,
+    Z: _Arrays,
+    n_train: int,
+    modes_t: Any,
+    mode_sqnorm: Any,
+    h: Any,
+    squared: bool,
+    lam: float,
+    sample_weight: Any | None,
+    degrees: Any | None,
+    scaled_weights: Any,  # OUT
+    out: Any,  # OUT
+    threads: int,
+) -> None: ...
+
+# solve, for many clusters; rows of assignments are (count, column, value)
+def keep_largest(
+    B: Any,
+    column: Any,  # OUT
+    value: Any,  # OUT
+    bound: Any,  # OUT
+    least: Any,  # OUT
+    threads: int,
+) -> None: ...
+def sparse_term(
+    points: _Arrays,
+    modes: Any,
+    mode_sqnorm: Any,
+    h: Any,
+    squared: bool,
+    sample_weight: Any | None,
+    prior: _Arrays | None,
+    column: Any,
+    value: Any,
+    bound: Any,
+) -> Any: ...
+def sparse_sweep(
+    indptr: Any,
+    indices: Any,
+    weights: Any,
+    diagonal: Any,
+    term: Any,
+    lam: float,
+    slack: float,
+    start: Any,
+    Z: _Arrays,
+    Z_old: _Arrays,
+    Z_next: _Arrays | None,  # OUT
+    step: Any | None,
+    momentum: float,
+    stats: Any,  # OUT
+    threads: int,
+) -> int: ...
+
+# the module
 def isa() -> str: ...
 def set_isa(name: str) -> None: ...
 def max_threads() -> int: ...
-def cluster_degrees(indptr: Any, indices: Any, weights: Any, labels: Any, degree: Any, within: Any) -> None: ...
-def stable_order(values: Any, order: Any) -> None: ...
-def fresh_edges(index: Any, fresh: Any) -> None: ...
-def prominent_modes(from_: Any, to: Any, saddle: Any, height: Any, K: int, mass_power: float, labels: Any) -> None: ...
-def even_linkage(from_: Any, to: Any, K: int, most_uneven: float, labels: Any) -> None: ...
-def components(indptr: Any, indices: Any, labels: Any) -> None: ...
-def spanning_forest(from_: Any, to: Any, kept: Any, labels: Any) -> None: ...
-def shared_neighbors(around: Any, indptr: Any, indices: Any, common: Any) -> None: ...
-def leiden(indptr: Any, indices: Any, weights: Any, resolution: float, rounds: int, seed: int, labels: Any) -> int: ...
-def keep_largest(B: Any, column: Any, value: Any, bound: Any, least: Any, threads: int) -> None: ...
-def sparse_term(*points_modes_and_entries: Any) -> Any: ...
-def sparse_sweep(*graph_term_and_rows: Any) -> int: ...
+def triad(
+    a: Any,  # OUT
+    b: Any,
+    c: Any,
+    factor: float,
+    threads: int,
+) -> None: ...

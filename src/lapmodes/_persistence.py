@@ -15,65 +15,86 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from ._archives import check_archive, check_arrays
+from ._fit import Fitted
 from ._predict import Trained
-from ._records import Array, PathPoint, Solution
-from ._threads import effective_threads
+from ._records import Array, Points, Problem, Solution, Status
+from ._row_map import RowMap
+from ._settings import effective_threads
 from .graph.affinity import Affinity
 from .graph.anchors import Anchors
-from .graph.neighbors import NeighborIndex
+from .graph.laplacian import build_graph
 
-FORMAT = 1
-NUMBERS = ("objective_", "gap_", "n_iter_", "lam_", "anchor_", "n_components_", "neighbor_recall_")
-ARRAYS = ("cluster_centers_", "exemplars_", "history_", "bandwidth_")
+FORMAT = 2
+"""Everything in the file is in the order of the fit's rows; `sample_of` and `row_of` say which sample each of them is."""
 
 
-def save_model(model: Any, file: str | os.PathLike[str], extra: dict[str, Array] | None = None) -> None:
-    """Write a fitted estimator, whole or not at all; `extra` arrays ride along for :func:`load_extra`."""
+class OtherFormatError(ValueError):
+    """The file is a model, but of a version that writes another format."""
+
+
+def save_model(model: Any, file: str | os.PathLike[str], notes: dict[str, str] | None = None) -> None:
+    """Write a fitted estimator, whole or not at all."""
     if type(model) is not _classes().get(type(model).__name__):
         raise ValueError(f"Only lapmodes' own estimators can be saved. Got {type(model).__name__}.")
     if callable(model.affinity):
         raise ValueError("A model with a callable 'affinity' cannot be saved. Name the affinity or pass a graph.")
+    notes = dict(getattr(model, "notes_", {})) if notes is None else notes
+    if not all(isinstance(text, str) for pair in notes.items() for text in pair):
+        raise ValueError("'notes' must be a dict of str to str.")
     with atomic_write(file) as stream:
-        arrays = _arrays(model) | (extra or {})
-        np.savez(stream, allow_pickle=False, header=np.asarray(json.dumps(_header(model))), **arrays)
+        header = json.dumps(_header(model, notes))
+        np.savez(stream, allow_pickle=False, header=np.asarray(header), **_arrays(model))
 
 
-def _header(model: Any) -> dict[str, Any]:
-    trained, solution = model._trained, model.path_[-1].solution
-    rule = trained.affinity
+def _header(model: Any, notes: dict[str, str]) -> dict[str, Any]:
+    trained = model._trained
+    fitted, rule = trained.fitted, trained.fitted.affinity
     return {
         "format": FORMAT,
         "class": type(model).__name__,
         "parameters": _plain_parameters(model),
-        "numbers": {name: float(getattr(model, name)) for name in NUMBERS},
+        "lam": fitted.problem.lam,
+        "prior_weight": fitted.problem.prior_weight,
+        "objective": fitted.solution.objective,
+        "gap": fitted.solution.gap,
+        "status": [fitted.solution.status.name, fitted.solution.status.message],
+        "recall": fitted.recall,
         "affinity": rule and {"kind": rule.kind, "n_neighbors": rule.n_neighbors, "width": rule.width},
-        "n_neighbors": int(trained.n_neighbors),
+        "n_neighbors": trained.n_neighbors,
         "metric": trained.metric,
-        "flags": {name: bool(getattr(solution, name)) for name in ("converged", "stopped", "certified")},
+        "laplacian": trained.laplacian,
+        "n_samples": trained.rows.n_samples,
+        "notes": notes,
     }
 
 
 def _arrays(model: Any) -> dict[str, Array]:
     trained = model._trained
-    arrays = {name: np.asarray(getattr(model, name)) for name in ARRAYS}
-    arrays["unlit"] = model.path_[-1].solution.unlit
-    matrices = {"X": trained.X, "graph": model.graph_, "assignments_": model.assignments_, "votes": model.votes_}
+    problem, solution, rule = trained.fitted.problem, trained.fitted.solution, trained.fitted.affinity
+    matrices = {"X": problem.points.X, "graph": problem.graph.affinity, "Z": solution.Z, "prior": problem.prior}
+    arrays = {
+        "C": solution.C,
+        "history": solution.history,
+        "unreached": solution.unreached,
+        "bandwidth": np.asarray(problem.bandwidth, dtype=None if np.ndim(problem.bandwidth) else np.float64),
+        "sample_weight": problem.sample_weight,
+        "known": problem.known,
+        "sample_of": trained.rows.sample_of,
+        "row_of": trained.rows.row_of,
+        "affinity_scale": rule and rule.scale,
+        "feature_names": getattr(model, "feature_names_in_", None),
+    }
+    if rule and (anchors := rule.anchors):
+        arrays |= {"anchor_places": anchors.places, "anchor_mass": anchors.mass}
+        arrays["anchor_nearest"] = np.asarray(anchors.n_nearest)
+        matrices["anchor_half"] = anchors.half
+    if arrays["feature_names"] is not None:
+        arrays["feature_names"] = np.asarray(arrays["feature_names"], dtype=str)
+    packed = {name: array for name, array in arrays.items() if array is not None}
     for name, matrix in matrices.items():
         if matrix is not None:
-            arrays.update(_pack(name, matrix))
-    optional = {
-        "sample_weight": trained.sample_weight,
-        "degrees": trained.degrees,
-        "masses": trained.masses,
-        "kept": trained.kept,
-        "affinity_scale": trained.affinity and trained.affinity.scale,
-    }
-    if trained.affinity and (anchors := trained.affinity.anchors):
-        arrays.update(anchor_places=anchors.places, anchor_mass=anchors.mass, **_pack("anchor_half", anchors.half))
-        arrays["anchor_nearest"] = np.asarray(anchors.n_nearest)
-    if hasattr(model, "feature_names_in_"):
-        optional["feature_names_in_"] = np.asarray(model.feature_names_in_, dtype=str)
-    return arrays | {name: array for name, array in optional.items() if array is not None}
+            packed |= _pack(name, matrix)
+    return packed
 
 
 def load(file: str | os.PathLike[str]) -> Any:
@@ -90,30 +111,28 @@ def load(file: str | os.PathLike[str]) -> Any:
     -------
     estimator
         Fitted, of the class that was saved. Starts that were given as arrays, a random state that was not a
-        number, and a callback are not kept: they come back as the defaults.
+        number, and a callable 'verbose' are not kept: they come back as the defaults.
     """
     try:
         check_archive(file)
         with open(file, "rb") as stream, np.load(stream, allow_pickle=False) as stored:
             data = {name: stored[name] for name in stored.files}
-        check_arrays(data)
         header = json.loads(str(data["header"][()]))
         if header["format"] != FORMAT:
-            raise ValueError(f"format {header['format']}, this version reads {FORMAT}")
+            raise OtherFormatError(
+                f"{os.fspath(file)!r} was written by another version of lapmodes (format {header['format']}; this one "
+                f"reads {FORMAT}). Fit the model again."
+            )
+        check_arrays(data, int(header["n_samples"]))
         model = _classes()[header["class"]](**header["parameters"])
         _restore(model, header, data)
+    except OtherFormatError:
+        raise
     except (ValueError, LookupError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
         raise ValueError(
             f"{os.fspath(file)!r} is not a lapmodes model, or it is damaged. Save the model again with model.save()."
         ) from error
     return model
-
-
-def load_extra(file: str | os.PathLike[str], name: str) -> str | None:
-    """Text that was saved along with a model; None if there is none of that name."""
-    check_archive(file)
-    with open(file, "rb") as stream, np.load(stream, allow_pickle=False) as stored:
-        return str(stored[name][()]) if name in stored.files else None
 
 
 def _classes() -> dict[str, Any]:
@@ -124,37 +143,36 @@ def _classes() -> dict[str, Any]:
 
 
 def _restore(model: Any, header: dict[str, Any], data: dict[str, Array]) -> None:
-    for name in ARRAYS:
-        setattr(model, name, data[name])
-    for name in NUMBERS:
-        setattr(model, name, header["numbers"][name])
-    model.n_iter_, model.n_components_ = int(model.n_iter_), int(model.n_components_)
-    if model.bandwidth_.ndim == 0:
-        model.bandwidth_ = float(model.bandwidth_)
-    model.graph_, model.assignments_ = _unpack("graph", data), _unpack("assignments_", data)
-    model.votes_ = _unpack("votes", data) if {"votes", "votes_data"} & data.keys() else None
-    if "feature_names_in_" in data:
-        model.feature_names_in_ = data["feature_names_in_"].astype(object)
+    """Fill a new estimator as its fit did."""
     solution = Solution(
-        C=model.cluster_centers_,
-        Z=model.assignments_,
-        objective=model.objective_,
-        gap=model.gap_,
-        n_iter=model.n_iter_,
-        history=model.history_,
-        unlit=data["unlit"],
-        votes=model.votes_,
-        **header["flags"],
+        data["C"],
+        _unpack("Z", data),
+        float(header["objective"]),
+        float(header["gap"]),
+        data["history"],
+        data["unreached"],
+        Status(*map(str, header["status"])),
     )
-    model.labels_ = solution.labels
-    model.path_ = [PathPoint(model.lam_, model.bandwidth_, solution)]
-    model._trained = trained = _trained(model, header, data)
-    model.n_features_in_, model._n_features_out = int(trained.X.shape[1]), model.n_clusters
-    if trained.Z.shape != (trained.X.shape[0], model.n_clusters) or trained.C.shape != (
-        model.n_clusters,
-        trained.X.shape[1],
-    ):
-        raise ValueError("the arrays do not fit together")
+    width = data["bandwidth"]
+    problem = Problem(
+        Points(_unpack("X", data), effective_threads(model.n_jobs)),
+        build_graph(_unpack("graph", data), header["laplacian"]),
+        float(header["lam"]),
+        width if width.ndim else float(width),
+        data.get("sample_weight"),
+        _unpack("prior", data) if {"prior", "prior_data"} & data.keys() else None,
+        float(header["prior_weight"]),
+        data.get("known"),
+    )
+    rule = header["affinity"]
+    affinity = rule and Affinity(**rule, scale=data.get("affinity_scale"), anchors=_anchors(data))
+    rows = RowMap(int(header["n_samples"]), data.get("sample_of"), data.get("row_of"))
+    fitted = Fitted(problem, solution, affinity, None, float(header["recall"]))
+    model.n_features_in_ = int(problem.points.X.shape[1])
+    if "feature_names" in data:
+        model.feature_names_in_ = data["feature_names"].astype(object)
+    model.notes_ = {str(name): str(text) for name, text in header["notes"].items()}
+    model._store(Trained(fitted, rows, int(header["n_neighbors"]), header["metric"], header["laplacian"]))
 
 
 def _anchors(data: dict[str, Array]) -> Anchors | None:
@@ -164,37 +182,12 @@ def _anchors(data: dict[str, Array]) -> Anchors | None:
     return Anchors(data["anchor_places"], data["anchor_mass"], half, int(data["anchor_nearest"]))
 
 
-def _trained(model: Any, header: dict[str, Any], data: dict[str, Array]) -> Trained:
-    X, kept, rule = _unpack("X", data), data.get("kept"), header["affinity"]
-    per_point = isinstance(model.bandwidth_, np.ndarray)
-    needs_neighbors = rule is not None or per_point
-    return Trained(
-        X=X,
-        Z=model.assignments_ if kept is None else model.assignments_[kept],
-        C=model.cluster_centers_,
-        lam=model.lam_,
-        bandwidth=model.bandwidth_[kept] if per_point and kept is not None else model.bandwidth_,
-        sample_weight=data.get("sample_weight"),
-        degrees=data.get("degrees"),
-        masses=data.get("masses"),
-        affinity=rule and Affinity(**rule, scale=data.get("affinity_scale"), anchors=_anchors(data)),
-        n_neighbors=header["n_neighbors"],
-        metric=header["metric"],
-        kept=kept,
-        n_samples=model.assignments_.shape[0],
-        index=NeighborIndex(X, effective_threads(model.n_jobs)) if needs_neighbors else None,
-    )
-
-
 def _plain_parameters(model: Any) -> dict[str, Any]:
     """Parameters as JSON; what is not a plain value is left at its default."""
     plain = {}
     for name, value in model.get_params(deep=False).items():
-        if isinstance(value, np.generic):
-            value = value.item()
-        if name == "path" and isinstance(value, (list, tuple, np.ndarray)):
-            value = [[each if isinstance(each, str) else float(each) for each in pair] for pair in value]
-        if value is None or isinstance(value, (bool, int, float, str)) or name == "path":
+        value = value.item() if isinstance(value, np.generic) else value
+        if value is None or isinstance(value, (bool, int, float, str)):
             plain[name] = value
     return plain
 

@@ -1,64 +1,240 @@
-"""What a fitted model says of new points: assignments, kernel values, densities."""
+"""What a fitted model says of new points: assignments, kernel values, densities, outliers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse, vstack
 from scipy.special import logsumexp
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
-from ._diagnostics import uncertainty
-from ._problem import resolve_bandwidth, search_reach
-from ._records import Array, Neighbors
-from ._rows import as_sparse, column_sums, largest_columns, scaled_rows
-from ._validation import check_cross_graph
-from .graph.affinity import Affinity, directed_weights
-from .graph.neighbors import NeighborIndex
+from ._fit import Fitted, resolve_bandwidth
+from ._records import Array, Neighbors, Points
+from ._row_map import RowMap
+from ._rows import as_rows, column_sums, largest_columns, scaled_rows
+from ._settings import effective_threads
+from ._validation import MANY_ENTRIES, check_cross_graph, check_dense_fits
+from .graph.affinity import directed, neighbors_needed
+from .graph.neighbors import NeighborIndex, make_index
+from .metrics import outlier_scores
 from .solve.density import log_cluster_sums
 from .solve.mapping import Reference, map_points
-from .solve.objective import is_infinite
-from .solve.points import as_points, kernel_values
+from .solve.objective import kernel_values
 
 CHUNK_ROWS = 2**16
 CHUNK_ENTRIES = 2**22
 """Most rows, and most assignments of them, that are worked on at once."""
 
 
+def _has_density(estimator: Any) -> bool:
+    """Whether clusters have a kernel density: not with infinite bandwidth."""
+    bandwidth = getattr(estimator, "bandwidth_", estimator.bandwidth)
+    if isinstance(bandwidth, str) or np.isfinite(bandwidth).all():
+        return True
+    raise AttributeError("With infinite bandwidth the clusters have no density. Use a finite 'bandwidth'.")
+
+
+class NewPoints:
+    """The methods of a fitted model that take new points."""
+
+    _trained: Trained
+    _validate: Any
+    n_jobs: int | None
+
+    def _checked(self, X: Any) -> Any:
+        """New points in the format and precision of the training points."""
+        check_is_fitted(self)
+        return self._trained.prepared(self._validate(X, reset=False))
+
+    def predict(self, X: Any, *, graph: Any = None) -> Array:
+        """Cluster of largest assignment for new points.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_queries, n_features)
+            New points; they are worked on in chunks, whose assignments are not kept.
+        graph : sparse matrix of shape (n_queries, n_samples), optional
+            As in :meth:`predict_proba`.
+
+        Returns
+        -------
+        ndarray of shape (n_queries,)
+            For training points not always their `labels_`: see :meth:`predict_proba`.
+        """
+        X = self._checked(X)
+        labels = np.empty(X.shape[0], dtype=np.int32)
+        for rows, Z in map_chunks(self._trained, X, graph, effective_threads(self.n_jobs)):
+            labels[rows] = Z.argmax(axis=1)
+        return labels
+
+    def predict_proba(self, X: Any, *, graph: Any = None) -> Any:
+        """Soft assignments of new points: the paper's closed-form out-of-sample mapping.
+
+        Each is the projection onto the simplex of the neighbours' mean assignment plus the kernel at the
+        modes. The neighbours are directed (new point to training points) while training uses a
+        symmetric graph and the prior, so training points need not get exactly their `assignments_`.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_queries, n_features)
+            New points; they are worked on in chunks.
+        graph : sparse matrix of shape (n_queries, n_samples), optional
+            Affinities from the new points to the training points; needed, and only allowed, where the
+            model was fitted on a given graph (`graph_given_`).
+
+        Returns
+        -------
+        ndarray of shape (n_queries, n_clusters)
+            A CSR matrix with ``sparse_assignments=True``.
+        """
+        X, trained, threads = self._checked(X), self._trained, effective_threads(self.n_jobs)
+        if issparse(trained.fitted.solution.Z):
+            chunks = map_chunks(trained, X, graph, threads)
+            return csr_array(vstack([as_rows(Z, Z.dtype, sparse=True) for _, Z in chunks]))
+        if X.shape[0] * trained.n_clusters > MANY_ENTRIES:
+            check_dense_fits(X.shape[0], trained.n_clusters, trained.X.dtype, arrays=1)
+        whole = np.empty((X.shape[0], trained.n_clusters), dtype=trained.X.dtype)
+        for _ in map_chunks(trained, X, graph, threads, whole):
+            pass
+        return whole
+
+    def transform(self, X: Any) -> Array:
+        """Kernel values between new points and the modes; distances to them for infinite bandwidth.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_queries, n_features)
+            New points.
+
+        Returns
+        -------
+        ndarray of shape (n_queries, n_clusters)
+        """
+        X, trained, threads = self._checked(X), self._trained, effective_threads(self.n_jobs)
+        points, C = Points(X, threads), trained.fitted.solution.C
+        if trained.fitted.problem.in_kmeans_limit:
+            return np.sqrt(-kernel_values(points, C, 1.0, squared=True))
+        return kernel_values(points, C, trained.widths(trained.neighbors_of(X), threads))
+
+    @available_if(_has_density)  # type: ignore[untyped-decorator]
+    def density(self, X: Any, *, log: bool = False) -> Array:
+        """Kernel density of each cluster at new points.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_queries, n_features)
+            New points. Exact sums over all training points: time grows with n_queries times n_samples.
+        log : bool, default=False
+            Return logarithms, which do not overflow in high dimension.
+
+        Returns
+        -------
+        ndarray of shape (n_queries, n_clusters)
+        """
+        found, _ = log_densities(self._trained, self._checked(X), effective_threads(self.n_jobs))
+        return found if log else np.exp(found)
+
+    @available_if(_has_density)  # type: ignore[untyped-decorator]
+    def score_samples(self, X: Any) -> Array:
+        """Log of the mixture of the cluster densities at new points.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_queries, n_features)
+            New points.
+
+        Returns
+        -------
+        ndarray of shape (n_queries,)
+        """
+        X = self._checked(X)
+        scores = np.empty(X.shape[0])
+        for rows in _pieces(X.shape[0], self._trained.n_clusters):
+            densities, log_weight = log_densities(self._trained, X[rows], effective_threads(self.n_jobs))
+            scores[rows] = logsumexp(densities + log_weight, axis=1)
+        return scores
+
+    @available_if(_has_density)  # type: ignore[untyped-decorator]
+    def outlier_score(self, X: Any) -> Array:
+        """How far new points are from belonging to a cluster: 0 at the heart of one, towards 1 for outliers.
+
+        ``1 - (1 - rarity) (1 - doubt)``: the rarity of a point is the share of its cluster's members that lie where
+        the cluster is denser; its doubt is the entropy of its assignment over log K.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_queries, n_features)
+            New points; the training points themselves are welcome. Time grows with the square of n_samples at the
+            first call and with n_queries times n_samples later.
+
+        Returns
+        -------
+        ndarray of shape (n_queries,)
+            Rarities are ranks, so they compare across clusters of any density. Of a cluster's own members the densest
+            has rarity 0 and the loneliest 1.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from lapmodes import LaplacianKModes
+        >>> X = np.random.default_rng(0).normal(size=(100, 2))
+        >>> X[0] = 9.0
+        >>> int(LaplacianKModes(1, random_state=0).fit(X).outlier_score(X).argmax())
+        0
+        """
+        assignments, X = self.predict_proba(X), self._checked(X)
+        own = own_densities(self._trained, X, largest_columns(assignments), effective_threads(self.n_jobs))
+        return outlier_scores(assignments, own, self._trained.member_densities)
+
+
 @dataclass(frozen=True)
 class Trained:
     """What new points are compared with: fixed by fit, whatever happens to the parameters later."""
 
-    X: Any
-    Z: Any
-    C: Array
-    lam: float
-    bandwidth: Any
-    sample_weight: Array | None
-    degrees: Array | None
-    """Degrees of the training points where the Laplacian was normalised."""
-    masses: Array | None
-    """With balance, what it takes from each cluster."""
-    affinity: Affinity | None
-    """None where the graph was given, or none was needed."""
+    fitted: Fitted
+    rows: RowMap
     n_neighbors: int
     metric: str
-    kept: Array | None
-    """The sample that each row of X and Z is, where these are in another order, or some were left out."""
-    n_samples: int
-    index: NeighborIndex | None
+    laplacian: str
+
+    @property
+    def X(self) -> Any:
+        """The training points, in the order of the fit's rows."""
+        return self.fitted.problem.points.X
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters."""
+        return int(self.fitted.solution.C.shape[0])
 
     @property
     def needs_cross_graph(self) -> bool:
         """Whether the affinities of new points have to be given."""
-        return self.affinity is None and self.lam > 0
+        return self.fitted.affinity is None and self.fitted.problem.lam > 0
 
     @property
     def reference(self) -> Reference:
         """What the mapping takes from the training points."""
-        return Reference(self.Z, self.C, self.lam, self.sample_weight, self.degrees, self.masses)
+        problem, solution = self.fitted.problem, self.fitted.solution
+        degrees = problem.graph.degrees if self.laplacian == "normalized" else None
+        return Reference(solution.Z, solution.C, problem.lam, problem.sample_weight, degrees)
+
+    @cached_property
+    def index(self) -> NeighborIndex:
+        """Finds the neighbours of new points."""
+        return self.fitted.index or make_index(self.X, self.fitted.problem.points.threads)
+
+    @cached_property
+    def member_densities(self) -> list[Array]:
+        """For each cluster the sorted log densities of its own members."""
+        labels = self.fitted.solution.labels
+        own = own_densities(self, self.X, labels, self.fitted.problem.points.threads)
+        return [np.sort(own[labels == k]) for k in range(self.n_clusters)]
 
     def prepared(self, X: Any) -> Any:
         """New points in the format and precision of the training points."""
@@ -68,134 +244,51 @@ class Trained:
             X = csr_array(X)
         return X.astype(self.X.dtype, copy=False)
 
+    def neighbors_of(self, X: Any) -> Neighbors | None:
+        """Training neighbours of new points, as many as affinity and bandwidth ask for."""
+        fitted = self.fitted
+        kind = fitted.affinity.kind if fitted.affinity is not None and fitted.problem.lam > 0 else None
+        bandwidth = "entropic" if np.ndim(fitted.problem.bandwidth) else 1.0
+        reach = neighbors_needed(kind, self.n_neighbors, bandwidth)
+        return self.index.query(X, reach) if reach else None
 
-def map_new(trained: Trained, X: Any, graph: Any, threads: int) -> Any:
-    """Assignments of new points; sparse where those of the training points are."""
-    if issparse(trained.Z):
-        return csr_array(vstack([as_sparse(Z, Z.dtype) for _, Z in _mapped(trained, X, graph, threads)]))
-    whole = np.empty((X.shape[0], trained.C.shape[0]), dtype=trained.X.dtype)
-    for _ in _mapped(trained, X, graph, threads, whole):
-        pass
-    return whole
-
-
-def label_new(trained: Trained, X: Any, graph: Any, threads: int) -> Array:
-    """Cluster of largest assignment for new points; assignments are never held all at once."""
-    labels = np.empty(X.shape[0], dtype=np.int32)
-    for rows, Z in _mapped(trained, X, graph, threads):
-        labels[rows] = Z.argmax(axis=1)
-    return labels
+    def widths(self, neighbors: Neighbors | None, threads: int) -> Any:
+        """The bandwidth for these points: the model's one, or entropic from their training neighbours."""
+        if np.ndim(self.fitted.problem.bandwidth) == 0:
+            return self.fitted.problem.bandwidth
+        assert neighbors is not None
+        return resolve_bandwidth("entropic", self.n_neighbors, neighbors, threads)
 
 
-def _mapped(
+def map_chunks(
     trained: Trained, X: Any, graph: Any, threads: int, whole: Array | None = None
 ) -> Iterator[tuple[slice, Array]]:
-    """Assignments chunk by chunk: in `whole`, or each in the place of the one before."""
+    """Assignments of new points chunk by chunk: in `whole`, or each in the place of the one before."""
     graph = _cross_graph(trained, X, graph)
-    n, K = X.shape[0], trained.C.shape[0]
+    n, K = X.shape[0], trained.n_clusters
     size = max(1, min(CHUNK_ROWS, CHUNK_ENTRIES // K))
     room = np.empty((min(n, size), K), dtype=trained.X.dtype) if whole is None else whole
     for start in range(0, n, size):
         rows = slice(start, min(start + size, n))
         out = room[: rows.stop - start] if whole is None else room[rows]
-        _map_chunk(trained, trained.prepared(X[rows]), None if graph is None else graph[rows], threads, out)
+        _map_chunk(trained, X[rows], None if graph is None else graph[rows], threads, out)
         yield rows, out
 
 
 def _map_chunk(trained: Trained, X: Any, cross: Any, threads: int, out: Array) -> None:
-    neighbors = _neighbors_of(trained, X)
-    if cross is None and trained.affinity is not None and trained.lam > 0:
-        cross = _weights_to_training(trained, X, neighbors, threads)
-    map_points(as_points(X, threads), cross, _widths(trained, neighbors, threads), trained.reference, out)
-
-
-def _weights_to_training(trained: Trained, X: Any, neighbors: Neighbors | None, threads: int) -> Any:
-    """Affinities by the rule of the training graph."""
-    assert trained.affinity is not None
-    if trained.affinity.anchors is not None:
-        return trained.affinity.anchors.to_training(X)
-    assert neighbors is not None
-    return directed_weights(trained.affinity, neighbors, trained.X.shape[0], threads)
-
-
-def kernel_at_modes(trained: Trained, X: Any, threads: int) -> Array:
-    """exp(-|x - c_k|^2 / (2 sigma^2)) for each new point and mode; distances for infinite bandwidth."""
-    X = trained.prepared(X)
-    points = as_points(X, threads)
-    if is_infinite(trained.bandwidth):
-        return np.sqrt(-kernel_values(points, trained.C, 1.0, squared=True))
-    return kernel_values(points, trained.C, _widths(trained, _neighbors_of(trained, X), threads))
-
-
-def log_densities(trained: Trained, X: Any, threads: int) -> tuple[Array, Array]:
-    """(log p_k(x), log weight of cluster k): shapes (M, K) and (K,)."""
-    points = as_points(trained.X, threads)
-    queries = as_points(trained.prepared(X), threads)
-    Z = scaled_rows(trained.Z.astype(np.float64), trained.sample_weight)
-    mass = column_sums(Z)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        log_mass = np.log(mass)
-        sums = log_cluster_sums(points, queries, Z, trained.bandwidth)
-        densities = np.where(mass > 0, sums - log_mass, -np.inf)
-    return densities, log_mass - np.log(mass.sum())
-
-
-def log_mixture(trained: Trained, X: Any, threads: int) -> Array:
-    """Log of the mixture of the cluster densities at new points."""
-    scores = np.empty(X.shape[0])
-    for rows in _pieces(trained, X.shape[0]):
-        densities, log_weight = log_densities(trained, X[rows], threads)
-        scores[rows] = logsumexp(densities + log_weight, axis=1)
-    return scores
-
-
-def own_densities(trained: Trained, X: Any, labels: Array, threads: int) -> Array:
-    """Log density of the cluster that each point is in."""
-    own = np.empty(X.shape[0])
-    for rows in _pieces(trained, X.shape[0]):
-        own[rows] = np.take_along_axis(log_densities(trained, X[rows], threads)[0], labels[rows, None], axis=1)[:, 0]
-    return own
-
-
-def _pieces(trained: Trained, n: int) -> Iterator[slice]:
-    """Rows that are looked at together: as many as an array of their densities leaves room for."""
-    size = max(1, CHUNK_ENTRIES // trained.C.shape[0])
-    return (slice(start, min(start + size, n)) for start in range(0, n, size))
-
-
-def outlier_scores(members: list[Array], assignments: Any, densities: Array) -> Array:
-    """1 - (1 - rarity) (1 - doubt) from sorted member densities, assignments and own log densities of new points."""
-    labels = largest_columns(assignments)
-    rarity = np.ones(labels.size)
-    for k, own in enumerate(members):
-        at = np.flatnonzero(labels == k)
-        if own.size:
-            denser = own.size - np.searchsorted(own, densities[at], side="right")
-            rarity[at] = np.minimum(denser / max(own.size - 1, 1), 1)
-    return np.asarray(1 - (1 - rarity) * (1 - np.clip(uncertainty(assignments), 0, 1)))
-
-
-def _widths(trained: Trained, neighbors: Neighbors | None, threads: int) -> Any:
-    """The bandwidth for these points: the model's one, or entropic from their training neighbours."""
-    if np.ndim(trained.bandwidth) == 0:
-        return trained.bandwidth
-    return resolve_bandwidth("adaptive", trained.n_neighbors, neighbors, threads)
-
-
-def _neighbors_of(trained: Trained, X: Any) -> Neighbors | None:
-    """Training neighbours of new points, as many as affinity and bandwidth ask for."""
-    kind = trained.affinity.kind if trained.affinity is not None and trained.lam > 0 else None
-    adaptive = np.ndim(trained.bandwidth) == 1
-    reach = search_reach(trained.n_neighbors, kind, "adaptive" if adaptive else 1.0)
-    if reach == 0:
-        return None
-    assert trained.index is not None
-    return trained.index.query(X, reach)
+    neighbors, affinity = trained.neighbors_of(X), trained.fitted.affinity
+    if cross is None and affinity is not None and trained.fitted.problem.lam > 0:
+        if affinity.anchors is not None:
+            cross = affinity.anchors.to_training(X)
+        else:
+            assert neighbors is not None
+            cross = directed(*affinity.weigh(neighbors, threads), trained.X.shape[0])
+    map_points(Points(X, threads), cross, trained.widths(neighbors, threads), trained.reference, out)
 
 
 def _cross_graph(trained: Trained, X: Any, graph: Any) -> Any:
     """A given graph must fit, be there when it is needed, and only then."""
-    shape = (X.shape[0], trained.n_samples)
+    shape = (X.shape[0], trained.rows.n_samples)
     if graph is None:
         if trained.needs_cross_graph:
             raise ValueError(
@@ -205,5 +298,32 @@ def _cross_graph(trained: Trained, X: Any, graph: Any) -> Any:
         return None
     if not trained.needs_cross_graph:
         raise ValueError("'graph' is only for models that were fitted on a given graph. Leave it out.")
-    cross = check_cross_graph(graph, shape, trained.X.dtype)
-    return cross if trained.kept is None else csr_array(cross[:, trained.kept])
+    return trained.rows.take_columns(check_cross_graph(graph, shape, trained.X.dtype))
+
+
+def log_densities(trained: Trained, X: Any, threads: int) -> tuple[Array, Array]:
+    """(log p_k(x), log weight of cluster k): shapes (M, K) and (K,)."""
+    problem = trained.fitted.problem
+    Z = trained.fitted.solution.Z.astype(np.float64)
+    if problem.sample_weight is not None:
+        Z = scaled_rows(Z, problem.sample_weight)
+    mass = column_sums(Z)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log_mass = np.log(mass)
+        sums = log_cluster_sums(Points(trained.X, threads), Points(X, threads), Z, problem.bandwidth)
+        densities = np.where(mass > 0, sums - log_mass, -np.inf)
+    return densities, log_mass - np.log(mass.sum())
+
+
+def own_densities(trained: Trained, X: Any, labels: Array, threads: int) -> Array:
+    """Log density of the cluster that each point is in."""
+    own = np.empty(X.shape[0])
+    for rows in _pieces(X.shape[0], trained.n_clusters):
+        own[rows] = np.take_along_axis(log_densities(trained, X[rows], threads)[0], labels[rows, None], axis=1)[:, 0]
+    return own
+
+
+def _pieces(n: int, K: int) -> Iterator[slice]:
+    """Rows that are looked at together: as many as an array of their densities leaves room for."""
+    size = max(1, CHUNK_ENTRIES // K)
+    return (slice(start, min(start + size, n)) for start in range(0, n, size))

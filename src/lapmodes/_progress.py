@@ -117,3 +117,18 @@ class ManyProgress(Progress):
                 return any(answers)
 
             yield step
+
+
+@contextmanager
+def watch(estimator: Any, verbose: Any) -> Iterator[Progress]:
+    """What watches a fit: bars (True) or a callable, and the callbacks that scikit-learn attached to the estimator."""
+    watchers: list[Progress] = []
+    if verbose:
+        watchers.append(CallableProgress(verbose) if callable(verbose) else BarProgress())
+    if not getattr(estimator, "_skl_callbacks", None):
+        yield ManyProgress(watchers) if watchers else Progress()
+        return
+    context = estimator._init_callback_context(max_subtasks=None)
+    context.call_on_fit_task_begin(estimator=estimator)
+    yield ManyProgress([*watchers, ContextProgress(estimator, context)])
+    context.call_on_fit_task_end(estimator=estimator)

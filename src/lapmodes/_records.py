@@ -2,38 +2,64 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from . import _native
-from ._rows import largest_columns, row_arrays
+from ._rows import largest_columns, row_arrays, scaled_rows
 
 Array = NDArray[Any]
 
-MANY_CLUSTERS = 256
-"""From here on assignments are kept sparse, and starts look at less."""
+CHUNK_ENTRIES = 2**16
 
 
 @dataclass(frozen=True)
-class Hints:
-    """What the user knows of the clusters."""
+class Points:
+    """The rows of X as the native kernels take them, and how many threads may work on them."""
 
-    known: Array | None = None
-    """Cluster of each point, -1 where unknown."""
-    must_link: Array | None = None
-    """Pairs of points that belong together, (M, 2)."""
+    X: Any
+    """A C-contiguous array or a CSR matrix, of float32 or float64."""
+    threads: int = 1
 
-    def among(self, kept: Array, n: int) -> Hints:
-        """The hints on some of the n points."""
-        place = np.full(n, -1, dtype=np.int64)
-        place[kept] = np.arange(kept.size)
-        known = None if self.known is None else self.known[kept]
-        pairs = None if self.must_link is None else place[self.must_link]
-        return Hints(known, None if pairs is None else pairs[(pairs >= 0).all(axis=1)])
+    @property
+    def n(self) -> int:
+        """Number of points."""
+        return int(self.X.shape[0])
+
+    @cached_property
+    def arrays(self) -> tuple[Any, ...]:
+        """(X,), or (indptr, indices, values, squared norms, dimension) of sparse rows."""
+        if not issparse(self.X):
+            return (self.X,)
+        squared_norms = np.asarray(self.X.multiply(self.X).sum(axis=1), dtype=self.X.dtype).ravel()
+        return (*row_arrays(self.X), squared_norms, int(self.X.shape[1]))
+
+    @cached_property
+    def spread(self) -> float:
+        """Root of the mean squared distance to the mean: the scale of the data."""
+        X = self.X
+        mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
+        if issparse(X):
+            total = float(np.square(X.data, dtype=np.float64).sum()) / self.n - float(mean @ mean)
+        else:
+            rows = max(1, CHUNK_ENTRIES // X.shape[1])
+            parts = ((X[i : i + rows] - mean).ravel() for i in range(0, self.n, rows))
+            total = sum(float(part @ part) for part in parts) / self.n
+        return float(np.sqrt(max(total, 0.0)))
+
+    def take(self, selection: Any) -> Points:
+        """Some of the points."""
+        return Points(self.X[selection], self.threads)
+
+    def rows(self, selection: Array) -> Array:
+        """Some rows as a dense array."""
+        chosen = self.X[selection]
+        return np.ascontiguousarray(chosen.toarray() if issparse(chosen) else chosen)
 
 
 @dataclass(frozen=True)
@@ -45,23 +71,24 @@ class Neighbors:
     recall: float = 1.0
     """Share of true neighbours found in a random sample; 1 where the search is exact."""
 
-    def without_first(self) -> Neighbors:
-        """Without the nearest of each row: for rows that found themselves."""
-        return Neighbors(self.indices[:, 1:], self.distances[:, 1:], self.recall)
-
-    def edges(self) -> tuple[Array, Array, Array]:
-        """(start, end, length) of each edge once, where both ends list it from the one with the lower number."""
-        fresh = np.empty(self.indices.shape, dtype=bool)
-        indices = np.ascontiguousarray(self.indices, dtype=np.int32)
-        _native.fresh_edges(indices, fresh)
-        start = np.repeat(np.arange(len(indices), dtype=np.int32), fresh.sum(axis=1))
-        return start, indices[fresh], self.distances[fresh]
-
     def first(self, k: int) -> Neighbors:
         """The k nearest only."""
         if k >= self.indices.shape[1]:
             return self
         return Neighbors(self.indices[:, :k], self.distances[:, :k], self.recall)
+
+    def chosen(self, places: Array) -> Neighbors:
+        """For each row the neighbours at these places of its list, (N, m)."""
+        pick = np.take_along_axis
+        return Neighbors(pick(self.indices, places, axis=1), pick(self.distances, places, axis=1), self.recall)
+
+    def edges(self) -> tuple[Array, Array, Array]:
+        """(start, end, length) of each edge once, where both ends list it from the one with the lower number."""
+        first = np.empty(self.indices.shape, dtype=bool)
+        indices = np.ascontiguousarray(self.indices, dtype=np.int32)
+        _native.first_listed_edges(indices, first)
+        start = np.repeat(np.arange(len(indices), dtype=np.int32), first.sum(axis=1))
+        return start, indices[first], self.distances[first]
 
 
 @dataclass(frozen=True)
@@ -75,7 +102,7 @@ class Tree:
 
 @dataclass(frozen=True)
 class Graph:
-    """A symmetric affinity W and its Laplacian L = diag(diagonal) - W."""
+    """A symmetric affinity W and its Laplacian L = diag(diagonal) - weights."""
 
     affinity: Any
     """CSR matrix W (N, N), no self-loops."""
@@ -86,14 +113,7 @@ class Graph:
     degrees: Array
     """Row sums of W."""
     component: Array
-    """Connected component of each point, numbered from 0."""
-    evenness: float = 0.0
-    """c >= 0 in tr(Z'(L + c d d')Z), d the diagonal: the masses Z'd of the clusters are kept even."""
-
-    @property
-    def n_components(self) -> int:
-        """Number of connected components (an isolated point is one)."""
-        return int(self.component.max()) + 1
+    """Connected component of each point, numbered from 0; an isolated point is one."""
 
     @property
     def laplacian(self) -> Any:
@@ -110,29 +130,49 @@ class Graph:
 
     def astype(self, dtype: Any) -> Graph:
         """The same graph in another precision."""
-        if self.weights.dtype == dtype:
-            return self
         return replace(self, weights=self.weights.astype(dtype), diagonal=self.diagonal.astype(dtype))
 
 
 @dataclass(frozen=True)
-class Landscape:
-    """What the candidates for a start see: neighbours, spanning trees and several weightings of the graph."""
+class Start:
+    """Where the alternation begins."""
 
-    graphs: tuple[Graph, ...]
-    """Weightings in double precision; the first one also judges the candidates."""
-    neighbors: Neighbors | None = None
-    trees: tuple[Tree, ...] = ()
-    """Of the distances, and of the distances that are at least those at which a point has a few neighbours."""
-    n_neighbors: int = 10
+    C: Array
+    """Modes (K, D)."""
+    Z: Any
+    """Assignments (N, K), an array or a CSR matrix."""
+    prior: Any = None
+    """What is known of each point's cluster, rows on the simplex; only a consensus knows anything."""
 
 
 @dataclass(frozen=True)
-class Start:
-    """Where the alternation begins: modes C (K, D) and assignments Z (N, K), an array or a CSR matrix."""
+class Problem:
+    """What is minimised, eq. (5) of the paper with a prior: lam tr(Z'LZ) - tr((B + alpha P)'Z)."""
 
-    C: Array
-    Z: Any
+    points: Points
+    graph: Graph
+    lam: float
+    bandwidth: Any
+    """sigma: one for all points, or an array with one for each; infinity is the K-means limit."""
+    sample_weight: Array | None = None
+    prior: Any = None
+    """P (N, K), rows on the simplex, an array or a CSR matrix."""
+    prior_weight: float = 0.0
+    """alpha; where the bandwidth is infinite, in units of the mean squared distance to the mean."""
+    known: Array | None = None
+    """Cluster of each point whose row is held, -1 elsewhere."""
+
+    @property
+    def in_kmeans_limit(self) -> bool:
+        """Whether the bandwidth is infinite, so that B holds squared distances."""
+        return bool(np.isinf(self.bandwidth).all())
+
+    @cached_property
+    def pull(self) -> Any:
+        """What the prior adds to B: alpha P, each row times its sample weight."""
+        unit = self.points.spread**2 if self.in_kmeans_limit else 1.0
+        pull = self.prior * self.prior.dtype.type(self.prior_weight * unit)
+        return pull if self.sample_weight is None else scaled_rows(pull, self.sample_weight)
 
 
 @dataclass(frozen=True)
@@ -152,7 +192,8 @@ class Assignments:
     gap: float
     """E(Z) - min E is at most this."""
     n_iter: int
-    converged: bool
+    certified: bool
+    """Whether the gap is as small as was asked for."""
 
 
 @dataclass(frozen=True)
@@ -163,8 +204,6 @@ class Modes:
     n_iter: int
     moved: float
     """Largest distance that a mode moved."""
-    empty: tuple[int, ...]
-    """Clusters without any mass, whose modes were left where they were."""
 
 
 HISTORY = np.dtype(
@@ -181,6 +220,20 @@ HISTORY = np.dtype(
 
 
 @dataclass(frozen=True)
+class Status:
+    """How a fit ended, and a sentence that says what was wrong and what to do, if anything was."""
+
+    name: str = "converged"
+    """'converged', 'stopped', 'not converged', 'not certified', 'empty clusters' or 'unreached points'."""
+    message: str = ""
+
+    @property
+    def is_degenerate(self) -> bool:
+        """Whether the result is valid but not what was asked for."""
+        return self.name in ("empty clusters", "unreached points")
+
+
+@dataclass(frozen=True)
 class Solution:
     """A fixed point of the alternation at one (lam, bandwidth)."""
 
@@ -189,36 +242,13 @@ class Solution:
     """An array, or a CSR matrix where assignments are kept sparse."""
     objective: float
     gap: float
-    n_iter: int
-    converged: bool
-    """Whether the modes came to rest."""
-    stopped: bool
-    """Whether a callback asked to end the work early."""
-    certified: bool
-    """Whether the last assignment step reached its gap."""
     history: Array
     """One row an iteration, of dtype HISTORY."""
-    unlit: Array
-    """Mask of the points in parts of the graph that no mode's kernel reaches; they follow their nearest lit point."""
-    votes: Any = None
-    """What the anchor pulls the assignments to: the start; None without an anchor."""
+    unreached: Array
+    """Mask of the points in parts of the graph that no mode's kernel reaches."""
+    status: Status = field(default_factory=Status)
 
-    @property
-    def empty(self) -> list[int]:
-        """Clusters that ended without any point."""
-        counts = np.bincount(self.labels, minlength=self.Z.shape[1])
-        return [int(k) for k in np.flatnonzero(counts == 0)]
-
-    @property
+    @cached_property
     def labels(self) -> Array:
         """Cluster of largest assignment for each point."""
         return largest_columns(self.Z).astype(np.int32)
-
-
-@dataclass(frozen=True)
-class PathPoint:
-    """One step of a homotopy."""
-
-    lam: float
-    bandwidth: Any
-    solution: Solution

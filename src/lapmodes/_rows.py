@@ -1,4 +1,4 @@
-"""Rows of assignments, a dense array or a CSR matrix with sorted columns: what is asked of both."""
+"""Assignments of points to clusters: what is asked of soft ones, an array or a CSR matrix, and of hard labels."""
 
 from __future__ import annotations
 
@@ -11,15 +11,21 @@ from scipy.sparse import csr_array, issparse, vstack
 Array = NDArray[Any]
 
 
-def one_hot_rows(labels: Array, K: int, dtype: Any) -> Any:
-    """CSR matrix (N, K) with a single 1 in each row."""
+def one_hot(labels: Array, K: int, dtype: Any, *, sparse: bool = False) -> Any:
+    """Z (N, K) with a single 1 in each row."""
     n = labels.shape[0]
-    parts = np.ones(n, dtype=dtype), labels.astype(np.int32, copy=False), np.arange(n + 1, dtype=np.int32)
-    return csr_array(parts, shape=(n, K))
+    if sparse:
+        parts = np.ones(n, dtype=dtype), labels.astype(np.int32, copy=False), np.arange(n + 1, dtype=np.int32)
+        return csr_array(parts, shape=(n, K))
+    Z = np.zeros((n, K), dtype=dtype)
+    Z[np.arange(n), labels] = 1
+    return Z
 
 
-def as_sparse(Z: Any, dtype: Any) -> Any:
-    """Rows as a CSR matrix without stored zeros, columns sorted."""
+def as_rows(Z: Any, dtype: Any, *, sparse: bool) -> Any:
+    """Rows as a C-contiguous array, or as a CSR matrix without stored zeros and with sorted columns."""
+    if not sparse:
+        return np.ascontiguousarray(as_dense(Z), dtype=dtype)
     Z = csr_array(Z, dtype=dtype, copy=True)
     Z.sum_duplicates()
     Z.eliminate_zeros()
@@ -31,7 +37,7 @@ def as_dense(Z: Any) -> Array:
     return np.asarray(Z.toarray() if issparse(Z) else Z)
 
 
-def row_arrays(Z: Any) -> tuple[Array, ...]:
+def row_arrays(Z: Any) -> Any:
     """What the native kernels take: (Z,), or (indptr, indices, values) of a CSR matrix."""
     if not issparse(Z):
         return (Z,)
@@ -63,10 +69,8 @@ def largest_values(Z: Any) -> Array:
     return values
 
 
-def scaled_rows(Z: Any, factor: Array | None) -> Any:
-    """Each row times its factor; the rows themselves where there is none."""
-    if factor is None:
-        return Z
+def scaled_rows(Z: Any, factor: Array) -> Any:
+    """Each row times its factor."""
     if not issparse(Z):
         return Z * factor[:, None]
     data = Z.data * np.repeat(factor, np.diff(Z.indptr))
@@ -94,3 +98,22 @@ def replaced_rows(Z: Any, at: Array, rows: Any) -> Any:
 def column_sums(Z: Any) -> Array:
     """Sum of each column, in double precision."""
     return np.asarray(Z.sum(axis=0, dtype=np.float64)).ravel()
+
+
+def contingency(one: Array, two: Array, K: int) -> Array:
+    """Number of points in each pair of clusters of two labelings by integers below K, (K, K)."""
+    return np.bincount(one.astype(np.int64) * K + two, minlength=K * K).reshape(K, K)
+
+
+def adjusted_rand(one: Array, two: Array) -> float:
+    """Agreement of two labelings by integers: 1 if they are the same, 0 on average by chance (Hubert & Arabie 1985)."""
+    K = int(max(one.max(), two.max())) + 1
+    many = one.size < K * K  # then most pairs of clusters have no point in common
+    pairs = np.unique(one.astype(np.int64) * K + two, return_counts=True)[1] if many else contingency(one, two, K)
+    both, first, second, all_pairs = (
+        float((counts * (counts - 1.0)).sum()) / 2
+        for counts in (pairs, np.bincount(one), np.bincount(two), np.array([one.size]))
+    )
+    chance = first * second / all_pairs if all_pairs else 0.0
+    possible = 0.5 * (first + second) - chance
+    return (both - chance) / possible if possible > 0 else 1.0

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ._estimator import LaplacianKModes
+from ._settings import refuse_old_names
 
 
 class KModes(LaplacianKModes):
@@ -18,8 +19,8 @@ class KModes(LaplacianKModes):
     ----------
     n_clusters : int, default=8
         Number of clusters.
-    bandwidth, metric, n_neighbors, init, n_init, path, max_iter, tol, sparse_assignments, n_jobs, random_state, \
-verbose, callback
+    bandwidth, metric, n_neighbors, init, n_init, max_iter, tol, sparse_assignments, n_jobs, random_state, \
+verbose
         As in :class:`LaplacianKModes`. ``bandwidth=numpy.inf`` is K-means.
 
     Examples
@@ -31,8 +32,7 @@ verbose, callback
     """
 
     lam: Any = 0.0
-    anchor: Any = 0.0
-    balance: Any = 0.0
+    prior_weight: Any = 0.0
     affinity: Any = "auto"
     laplacian: Any = "unnormalized"
 
@@ -45,29 +45,28 @@ verbose, callback
         metric: str = "euclidean",
         init: Any = "auto",
         n_init: int = 1,
-        path: Any = None,
         max_iter: int = 100,
         tol: float = 1e-3,
-        sparse_assignments: bool | str = "auto",
+        sparse_assignments: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
-        verbose: bool = False,
-        callback: Any = None,
+        verbose: Any = False,
+        **old_names: Any,
     ) -> None:
+        if old_names:
+            refuse_old_names(type(self).__name__, old_names)
         self.n_clusters = n_clusters
         self.bandwidth = bandwidth
         self.n_neighbors = n_neighbors
         self.metric = metric
         self.init = init
         self.n_init = n_init
-        self.path = path
         self.max_iter = max_iter
         self.tol = tol
         self.sparse_assignments = sparse_assignments
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
-        self.callback = callback
 
 
 class LaplacianKMeans(LaplacianKModes):
@@ -79,8 +78,8 @@ class LaplacianKMeans(LaplacianKModes):
     ----------
     n_clusters : int, default=8
         Number of clusters.
-    lam, affinity, n_neighbors, metric, laplacian, init, n_init, path, max_iter, tol, sparse_assignments, n_jobs, \
-random_state, verbose, callback
+    lam, affinity, n_neighbors, metric, laplacian, init, prior_weight, n_init, max_iter, tol, sparse_assignments, n_jobs, \
+random_state, verbose
         As in :class:`LaplacianKModes`. ``lam=0`` is K-means.
 
     Examples
@@ -92,8 +91,6 @@ random_state, verbose, callback
     """
 
     bandwidth: Any = np.inf
-    anchor: Any = 0.0
-    balance: Any = 0.0
 
     def __init__(
         self,
@@ -105,16 +102,18 @@ random_state, verbose, callback
         metric: str = "euclidean",
         laplacian: str = "unnormalized",
         init: Any = "auto",
+        prior_weight: float = 2.0,
         n_init: int = 1,
-        path: Any = None,
         max_iter: int = 100,
         tol: float = 1e-3,
-        sparse_assignments: bool | str = "auto",
+        sparse_assignments: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
-        verbose: bool = False,
-        callback: Any = None,
+        verbose: Any = False,
+        **old_names: Any,
     ) -> None:
+        if old_names:
+            refuse_old_names(type(self).__name__, old_names)
         self.n_clusters = n_clusters
         self.lam = lam
         self.affinity = affinity
@@ -122,12 +121,11 @@ random_state, verbose, callback
         self.metric = metric
         self.laplacian = laplacian
         self.init = init
+        self.prior_weight = prior_weight
         self.n_init = n_init
-        self.path = path
         self.max_iter = max_iter
         self.tol = tol
         self.sparse_assignments = sparse_assignments
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
-        self.callback = callback

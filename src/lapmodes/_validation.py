@@ -2,115 +2,53 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from ._records import Array
-from .graph.affinity import KINDS
+from ._archives import available_memory
+from ._records import Array, Neighbors
 
-INITS = ("auto", "consensus", "k-means", "k-means++", "random", "spectral")
+MANY_ENTRIES = 2**24
+"""Assignments up to which nobody asks how much memory there is."""
 
 
-def parameter_error(owner: str, name: str, expected: str, got: Any) -> ValueError:
+@dataclass(frozen=True)
+class Given:
+    """What a user hands over beside the points, checked."""
+
+    graph: Any = None
+    """A symmetric affinity."""
+    neighbors: Neighbors | None = None
+    sample_weight: Array | None = None
+    known: Array | None = None
+    """Cluster of each point, -1 where unknown."""
+    must_link: Array | None = None
+    """Pairs of points that belong together, (M, 2)."""
+
+
+def check_given(X: Any, K: int, sparse: bool, given: dict[str, Any]) -> Given:
+    """Check what was given to fit beside the points X; K clusters are asked for."""
+    n, dtype = X.shape[0], X.dtype
+    weight = check_sample_weight(given.get("sample_weight"), n, max(K, 2), dtype)
+    neighbors = check_neighbors(given.get("neighbors"), n, dtype)
+    if neighbors is not None and weight is not None and not weight.all():
+        raise ValueError("'neighbors' do not go with weights of zero. Leave these samples out of both.")
+    known = check_partial_labels(given.get("partial_labels"), n, K)
+    if sparse and known is not None:
+        raise ValueError("'partial_labels' need assignments as an array. Leave 'sparse_assignments' at False.")
+    graph = None if given.get("graph") is None else check_graph(given["graph"], n, dtype)
+    return Given(graph, neighbors, weight, known, check_must_link(given.get("must_link"), n))
+
+
+def parameter_error(owner: str, name: str, expected: str, got: Any, hint: str = "") -> ValueError:
     """The error for a parameter that is not what it must be."""
     shown = repr(got)
     shown = shown if len(shown) <= 80 else f"a long {type(got).__name__}"
-    return ValueError(f"The {name!r} parameter of {owner} must be {expected}. Got {shown} instead.")
-
-
-def check_parameters(estimator: Any) -> None:
-    """Check every constructor parameter of an estimator."""
-    owner = type(estimator).__name__
-
-    def need(ok: bool, name: str, expected: str) -> None:
-        if not ok:
-            raise parameter_error(owner, name, expected, getattr(estimator, name))
-
-    need(is_int(estimator.n_clusters, 1), "n_clusters", "an int of at least 1")
-    need(is_lam(estimator.lam), "lam", "a float of at least 0 or 'auto'")
-    need(is_bandwidth(estimator.bandwidth), "bandwidth", "a float above 0, numpy.inf, 'auto' or 'adaptive'")
-    need(
-        callable(estimator.affinity)
-        or (isinstance(estimator.affinity, str) and estimator.affinity in ("auto", "precomputed", *KINDS)),
-        "affinity",
-        f"a callable or one of {', '.join(map(repr, ('auto', *KINDS, 'precomputed')))}; a graph goes to fit(graph=W)",
-    )
-    need(is_int(estimator.n_neighbors, 1), "n_neighbors", "an int of at least 1")
-    need(estimator.metric in ("euclidean", "cosine"), "metric", "'euclidean' or 'cosine'")
-    need(estimator.laplacian in ("unnormalized", "normalized"), "laplacian", "'unnormalized' or 'normalized'")
-    need(
-        not isinstance(estimator.init, str) or estimator.init in INITS,
-        "init",
-        f"one of {', '.join(map(repr, INITS))}, an array of modes or a tuple (modes, assignments)",
-    )
-    need(
-        _is_auto(estimator.anchor) or (is_real(estimator.anchor, 0) and np.isfinite(estimator.anchor)),
-        "anchor",
-        "a finite float of at least 0 or 'auto'",
-    )
-    need(is_real(estimator.balance, 0) and np.isfinite(estimator.balance), "balance", "a finite float of at least 0")
-    need(is_int(estimator.n_init, 1), "n_init", "an int of at least 1")
-    need(is_int(estimator.max_iter, 1), "max_iter", "an int of at least 1")
-    need(is_real(estimator.tol, 0) and np.isfinite(estimator.tol), "tol", "a finite float of at least 0")
-    need(
-        _is_auto(estimator.sparse_assignments) or isinstance(estimator.sparse_assignments, (bool, np.bool_)),
-        "sparse_assignments",
-        "True, False or 'auto'",
-    )
-    need(
-        estimator.n_jobs is None or (is_int(estimator.n_jobs, None) and estimator.n_jobs != 0),
-        "n_jobs",
-        "None or an int other than 0",
-    )
-    check_path(estimator)
-    need(estimator.callback is None or callable(estimator.callback), "callback", "None or a callable")
-
-
-def check_path(estimator: Any) -> None:
-    """None, a number of steps, or pairs (lam, bandwidth); a name may only stand for the estimator's own."""
-    owner, path = type(estimator).__name__, estimator.path
-    if path is None or is_int(path, 2):
-        return
-    expected = "None, an int of at least 2, or a non-empty list of pairs (lam, bandwidth) of numbers"
-    if not isinstance(path, (list, tuple, np.ndarray)) or len(path) == 0:
-        raise parameter_error(owner, "path", expected, path)
-    for pair in path:
-        if np.ndim(pair) != 1 or len(pair) != 2:
-            raise parameter_error(owner, "path", expected, path)
-        lam, bandwidth = pair
-        foreign = any(
-            isinstance(value, str) and value is not own and value != own
-            for value, own in ((lam, estimator.lam), (bandwidth, estimator.bandwidth))
-        )
-        if foreign or not (is_lam(lam) and is_bandwidth(bandwidth)):
-            raise parameter_error(owner, "path", expected, path)
-
-
-def is_lam(value: Any) -> bool:
-    """Whether this is a smoothness the estimators take."""
-    return _is_auto(value) or (is_real(value, 0) and np.isfinite(value))
-
-
-def is_bandwidth(value: Any) -> bool:
-    """Whether this is a bandwidth the estimators take."""
-    return (isinstance(value, str) and value in ("auto", "adaptive")) or (is_real(value, 0) and value > 0)
-
-
-def _is_auto(value: Any) -> bool:
-    return isinstance(value, str) and value == "auto"
-
-
-def is_int(value: Any, low: int | None) -> bool:
-    """Whether this is an integer (not a bool) of at least `low`."""
-    return isinstance(value, Integral) and not isinstance(value, bool) and (low is None or int(value) >= low)
-
-
-def is_real(value: Any, low: float) -> bool:
-    """Whether this is a real number (not a bool) of at least `low`; infinity is one."""
-    return isinstance(value, Real) and not isinstance(value, bool) and float(value) >= low
+    return ValueError(f"The {name!r} parameter of {owner} must be {expected}. Got {shown} instead.{hint}")
 
 
 def canonical(X: Any) -> Any:
@@ -122,8 +60,8 @@ def canonical(X: Any) -> Any:
     return X
 
 
-def check_sample_weight(sample_weight: Any, n: int, dtype: Any) -> Array | None:
-    """Finite, non-negative weights, scaled to mean 1 over the positive ones; None stays None."""
+def check_sample_weight(sample_weight: Any, n: int, least: int, dtype: Any) -> Array | None:
+    """Finite, non-negative weights, scaled to mean 1 over the positive ones, of which there are at least `least`."""
     if sample_weight is None:
         return None
     if isinstance(sample_weight, Real):
@@ -138,6 +76,11 @@ def check_sample_weight(sample_weight: Any, n: int, dtype: Any) -> Array | None:
         raise ValueError("'sample_weight' must be finite and non-negative. Drop or repair the offending samples.")
     if not weight.any():
         raise ValueError("'sample_weight' must have a positive sum. Got only zeros.")
+    if np.count_nonzero(weight) < least:
+        raise ValueError(
+            f"'sample_weight' must be positive for at least {least} samples (one a cluster). "
+            f"Got {np.count_nonzero(weight)}."
+        )
     return (weight / weight[weight > 0].mean()).astype(dtype)
 
 
@@ -220,21 +163,65 @@ def _check_modes(modes: Any, d: int, K: int) -> Array:
     return C
 
 
-def check_partial(y: Any, n: int, K: int) -> Array | None:
-    """Known clusters, -1 where unknown; None where y does not say -1 anywhere, as when a pipeline hands on classes."""
-    if y is None:
+def check_partial_labels(labels: Any, n: int, K: int) -> Array | None:
+    """Known clusters, -1 where unknown; None where nothing is known."""
+    if labels is None:
         return None
-    known = np.asarray(y)
-    if known.ndim != 1 or not np.issubdtype(known.dtype, np.integer) or not (known == -1).any():
-        return None
-    if known.size != n:
-        raise ValueError(f"'y' must have one entry a sample, {n}. Got {known.size}.")
+    known = np.asarray(labels)
+    if known.shape != (n,) or not np.issubdtype(known.dtype, np.integer):
+        raise ValueError(
+            f"'partial_labels' must be an array of {n} ints, one a sample: its cluster, or -1 where unknown. "
+            f"Got shape {known.shape} of {known.dtype}."
+        )
     if known.min() < -1 or known.max() >= K:
         raise ValueError(
-            f"'y' must hold clusters from 0 to n_clusters - 1 = {K - 1}, or -1 where unknown. "
+            f"'partial_labels' must hold clusters from 0 to n_clusters - 1 = {K - 1}, or -1 where unknown. "
             f"Got values from {known.min()} to {known.max()}."
         )
     return known.astype(np.int32) if (known >= 0).any() else None
+
+
+def check_neighbors(neighbors: Any, n: int, dtype: Any) -> Neighbors | None:
+    """Neighbour lists (indices, distances) of all samples, nearest first; a sample in its own list is taken out."""
+    if neighbors is None:
+        return None
+    expected = f"a tuple (indices, distances) of two arrays of shape ({n}, k), as kneighbors() returns (swapped)"
+    try:
+        indices, distances = (np.asarray(each) for each in neighbors)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"'neighbors' must be {expected}. Got {type(neighbors).__name__}.") from error
+    if np.issubdtype(distances.dtype, np.integer) and np.issubdtype(indices.dtype, np.floating):
+        raise ValueError("'neighbors' must be (indices, distances). Got the distances first: swap the two.")
+    if indices.ndim != 2 or indices.shape != distances.shape or len(indices) != n or indices.shape[1] == 0:
+        raise ValueError(f"'neighbors' must be {expected}. Got shapes {indices.shape} and {distances.shape}.")
+    if not np.issubdtype(indices.dtype, np.integer) or indices.min() < 0 or indices.max() >= n:
+        raise ValueError(
+            f"The indices in 'neighbors' must be ints from 0 to {n - 1}: lists that are not full do not do."
+        )
+    distances = distances.astype(dtype)
+    if not np.isfinite(distances).all() or (distances < 0).any():
+        raise ValueError("The distances in 'neighbors' must be finite and non-negative.")
+    own = indices == np.arange(n)[:, None]
+    if own.any():  # each list loses one entry: its own sample, or the farthest
+        own[~own.any(axis=1), -1] = True
+        own &= np.cumsum(own, axis=1) == 1
+        shape = n, indices.shape[1] - 1
+        indices, distances = indices[~own].reshape(shape), distances[~own].reshape(shape)
+    order = np.argsort(distances, axis=1, kind="stable")
+    indices, distances = (np.take_along_axis(each, order, axis=1) for each in (indices, distances))
+    if indices.shape[1] == 0:
+        raise ValueError("'neighbors' must list at least one sample beside each sample itself.")
+    return Neighbors(np.ascontiguousarray(indices, dtype=np.int32), np.ascontiguousarray(distances))
+
+
+def check_dense_fits(n: int, K: int, dtype: Any, arrays: int) -> None:
+    """Refuse arrays of n x K that would not fit into memory, and name the option that avoids them."""
+    size = arrays * n * K * np.dtype(dtype).itemsize
+    if size > available_memory():
+        raise MemoryError(
+            f"Assignments of {n} samples to {K} clusters as arrays need about {size / 2**30:.1f} GiB, more than there is. "
+            "Use sparse_assignments=True, which keeps only what is not zero."
+        )
 
 
 def check_must_link(pairs: Any, n: int) -> Array | None:

@@ -6,50 +6,27 @@ import os
 import sys
 import warnings
 
+import sklearn
 from sklearn.exceptions import ConvergenceWarning
 
-from ._records import Solution
+from ._records import Status
 
-LIBRARIES = tuple(os.sep + name + os.sep for name in ("lapmodes", "sklearn"))
+LIBRARIES = tuple(os.path.join(os.path.dirname(os.path.abspath(file)), "") for file in (__file__, sklearn.__file__))
+"""The folders of this library and of scikit-learn, wherever they are installed."""
 
 
 class DegenerateWarning(UserWarning):
     """The result is valid but not what was asked for: a cluster died, or part of the data was out of reach."""
 
 
+def warn_of(status: Status) -> None:
+    """Say what kept a fit from being what was asked for."""
+    warn(status.message, DegenerateWarning if status.is_degenerate else ConvergenceWarning)
+
+
 def warn(message: str, category: type[Warning]) -> None:
     """Warn at the first frame outside this library and scikit-learn."""
     level, frame = 1, sys._getframe(0)
-    while frame.f_back is not None and any(name in frame.f_code.co_filename for name in LIBRARIES):
+    while frame.f_back is not None and os.path.abspath(frame.f_code.co_filename).startswith(LIBRARIES):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
-
-
-def warn_of_trouble(solution: Solution) -> None:
-    """Say what kept a solution from being what was asked for."""
-    if not solution.converged and not solution.stopped:
-        warn(
-            f"The alternation did not rest within {solution.n_iter} iterations (last movement "
-            f"{solution.history['moved'][-1]:.2e}). Raise 'max_iter' or 'tol'.",
-            ConvergenceWarning,
-        )
-    if not solution.certified:
-        warn(
-            f"The last assignment step ended with a gap of {solution.gap:.2e}, more than asked for: a long graph or "
-            "large 'lam'. The assignments are valid; use a smaller 'lam' or a larger 'tol' for a tighter proof.",
-            ConvergenceWarning,
-        )
-    if solution.empty:
-        warn(
-            f"Clusters {solution.empty} ended without any point: 'lam' is too large for their modes to hold "
-            "their neighbourhood, two modes started in one cluster, or there are too few distinct points. Use a "
-            "smaller 'lam', another 'init', or fewer clusters.",
-            DegenerateWarning,
-        )
-    unlit = int(solution.unlit.sum())
-    if unlit:
-        warn(
-            f"{unlit} of {solution.unlit.size} points lie in parts of the graph that no mode's kernel reaches; they "
-            "went to the cluster of the nearest point elsewhere. Use more 'n_neighbors' or a larger 'bandwidth'.",
-            DegenerateWarning,
-        )

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from ._estimator import LaplacianKModes
-from ._fit import solve_path, surviving_path
-from ._problem import Problem
-from ._progress import Step, no_step
-from ._records import Array, Landscape, PathPoint
-from .graph.landscape import thinned
-from .solve.candidates import SPECTRAL_POINTS, remake
-from .solve.communities import normalized_cut
-from .solve.consensus import Consensus, adjusted_rand
-from .solve.points import as_points, nearest_mode
-from .solve.prominence import log_density
-from .solve.spectral import smooth_values
-from .solve.start import KMEANS_CANDIDATE_RESTARTS, best_kmeans, reach_consensus, start_from
+from ._fit import Prepared, solve_path, solve_with_all_clusters
+from ._progress import Step, no_step, watch
+from ._records import Array, Neighbors, Problem, Solution
+from ._rows import adjusted_rand
+from ._settings import Settings
+from .graph.laplacian import build_graph
+from .graph.neighbors import make_index
+from .start import consensus_start
+from .start.communities import normalized_cut
+from .start.consensus import Consensus, StartInputs, find_consensus, make_partition, start_inputs
+from .start.density_modes import log_density
+from .start.spectral import SPECTRAL_POINTS, smooth_values
 
 MOST_CLUSTERS = 20
 TABLE = np.dtype(
@@ -94,12 +93,18 @@ class Selection:
 
 
 def select(
-    X: Any, n_clusters: Iterable[int] | None = None, *, graph: Any = None, sample_weight: Any = None, **parameters: Any
+    X: Any,
+    n_clusters: Iterable[int] | None = None,
+    *,
+    path: Iterable[tuple[float, float]] | None = None,
+    graph: Any = None,
+    neighbors: Any = None,
+    sample_weight: Any = None,
+    **parameters: Any,
 ) -> Selection:
     """Compare numbers of clusters on one graph, without labels; with `path`, smoothness and bandwidth too.
 
-    For each number the candidates for a start are made (all but the spectral one and the mixture), a consensus is
-    chosen and the model is fitted from it.
+    For each number the candidates for a start are made, a consensus is chosen and the model is fitted from it.
 
     Parameters
     ----------
@@ -107,12 +112,13 @@ def select(
         The points.
     n_clusters : iterable of int, optional
         The numbers to compare, each at least 2. Default: 2 to 20, but at most the root of n_samples.
-    graph, sample_weight
+    path : iterable of (lam, bandwidth), optional
+        Each number of clusters is followed along this path, every step starting from the one before, and each step is
+        a row of the table.
+    graph, neighbors, sample_weight
         As in :meth:`LaplacianKModes.fit`.
     **parameters
-        Further parameters of :class:`LaplacianKModes`, all but `init`. With `path`, a list of (lam, bandwidth), each
-        number of clusters is followed along it, every step starting from the one before, and each step is a row of the
-        table.
+        Further parameters of :class:`LaplacianKModes`, all but `init`.
 
     Returns
     -------
@@ -148,29 +154,35 @@ def select(
     if "init" in parameters:
         raise ValueError("select makes its own starts: leave 'init' out.")
     wanted = _wanted(n_clusters, np.shape(X)[0])
-    estimator = LaplacianKModes(wanted[-1], **parameters)
-    with estimator._progress() as progress:
-        problem = estimator._pose(X, graph, sample_weight, progress)
-        if problem.landscape is None:
-            raise ValueError("select needs a graph: leave 'lam' at 'auto' or above 0.")
-        silent = {name: value for name, value in parameters.items() if name not in ("callback", "verbose")}
+    estimator = LaplacianKModes(wanted[-1], init="consensus", **parameters)
+    if estimator.lam == 0 and path is None:
+        raise ValueError("select needs a graph: leave 'lam' at 'auto' or above 0.")
+    steps = None if path is None else [(float(lam), float(width)) for lam, width in path]
+    with watch(estimator, estimator.verbose) as progress:
+        given = {"graph": graph, "neighbors": neighbors, "sample_weight": sample_weight}
+        settings, rows, prepared = estimator._prepare(X, given, progress, steps)
         with progress.phase("select", len(wanted)) as step:
-            return _compare(LaplacianKModes(wanted[-1], **silent), problem, wanted, step)
+            found = _compare(prepared, settings, wanted, step)
+    return replace(found, labels={K: rows.spread(labels) for K, labels in found.labels.items()})
 
 
-def _compare(estimator: LaplacianKModes, problem: Problem, wanted: list[int], step: Step) -> Selection:
+def _compare(prepared: Prepared, settings: Settings, wanted: list[int], step: Step) -> Selection:
     """Fit each number of clusters, and conclude."""
-    assert problem.landscape is not None
-    rng = check_random_state(estimator.random_state)
-    gaps = eigengaps(problem.landscape, wanted[-1], rng)
-    thin = _draws(problem, rng)
+    inputs = prepared.inputs
+    assert inputs is not None
+    rng = check_random_state(settings.random_state)
+    gaps = eigengaps(inputs, wanted[-1], rng)
+    draws = _draws(inputs, wanted[-1], rng)
     parts, labels = [], {}
     for K in wanted:
-        found, path = _fit_one(estimator, problem, K)
-        stability = _stability(problem, thin, found, K, rng)
-        rows = [_row(problem.landscape, K, found, point, stability, gaps[K - 1]) for point in path]
+        found = find_consensus(inputs, K, check_random_state(settings.random_state), sparse=settings.sparse)
+        start = consensus_start(prepared.problem, found)
+        solutions = solve_with_all_clusters if settings.lam is None and settings.steps is None else solve_path
+        path = list(solutions(prepared.problem, start, settings, no_step))
+        stability = _stability(draws, found, K, rng)
+        rows = [_row(inputs, K, found, point, stability, gaps[K - 1]) for point in path]
         parts.append(np.array(rows, dtype=TABLE))
-        labels[K] = path[parts[-1]["support"].argmax()].solution.labels
+        labels[K] = path[parts[-1]["support"].argmax()][1].labels
         step(info=f"{K} clusters")
     return _conclusion(np.concatenate(parts), labels)
 
@@ -196,82 +208,92 @@ def _preferred(table: Array, name: str) -> int:
     return int(table["n_clusters"][table[name] >= np.nanmax(table[name]) - TIES.get(name, 0.0)].max())
 
 
-def _fit_one(estimator: LaplacianKModes, problem: Problem, K: int) -> tuple[Consensus, list[PathPoint]]:
-    """The consensus on K clusters and the model fitted from it, at each step of the path."""
-    assert problem.landscape is not None
-    rng, weight = check_random_state(estimator.random_state), problem.sample_weight
-    found = reach_consensus(
-        problem.points, problem.graph, problem.landscape, K, rng, weight, quick=True, sparse=problem.sparse
-    )
-    start = start_from(problem.points, problem.graph, found)
-    single = clone(estimator).set_params(n_clusters=K)
-    if estimator.path is None and isinstance(estimator.lam, str):
-        return found, surviving_path(single, problem, start, no_step)
-    return found, list(solve_path(single, problem, start, no_step))
+def _draws(inputs: StartInputs, K: int, rng: np.random.RandomState) -> list[tuple[Array, StartInputs]]:
+    """Random rows, and what the candidates see of them."""
+    n = inputs.points.n
+    size = max(2, round(SHARE * n))
+    draws = [np.sort(rng.choice(n, size, replace=False)) for _ in range(DRAWS)]
+    return [(rows, _inputs_among(inputs, rows, K)) for rows in draws]
 
 
-def _draws(problem: Problem, rng: np.random.RandomState) -> list[tuple[Array, Landscape]]:
-    """Random rows and what the candidates see of them."""
-    points, landscape = problem.points, problem.landscape
-    assert landscape is not None
-    size = max(2, round(SHARE * points.n))
-    draws = [np.sort(rng.choice(points.n, size, replace=False)) for _ in range(DRAWS)]
-    return [(rows, thinned(points.X, landscape, rows, points.threads)) for rows in draws]
+def _inputs_among(inputs: StartInputs, rows: Array, K: int) -> StartInputs:
+    """What the candidates see of some rows: neighbours among those already found, or searched again if too few."""
+    points, near = inputs.points.take(rows), inputs.neighbors
+    graph = build_graph(inputs.graphs[0].affinity[rows][:, rows])
+    if near is None:
+        return start_inputs(points, graph, None, inputs.n_neighbors, K)
+    place = np.full(inputs.points.n, -1, dtype=np.int32)
+    place[rows] = np.arange(rows.size, dtype=np.int32)
+    indices = place[near.indices[rows]]
+    left = int((indices >= 0).sum(axis=1).min())
+    if left < min(inputs.n_neighbors, rows.size - 1):
+        near = make_index(points.X, points.threads).query_self(near.indices.shape[1])
+    else:
+        order = np.argsort(indices < 0, axis=1, kind="stable")[:, :left]  # those that are left, nearest first
+        near = Neighbors(indices, near.distances[rows]).chosen(order)
+    return start_inputs(points, graph, near, inputs.n_neighbors, K)
 
 
-def _stability(
-    problem: Problem, draws: list[tuple[Array, Landscape]], found: Consensus, K: int, rng: np.random.RandomState
-) -> float:
+def _stability(draws: list[tuple[Array, StartInputs]], found: Consensus, K: int, rng: np.random.RandomState) -> float:
     """Mean agreement of the chosen candidate with the one made in the same way from each draw."""
-    name, points = found.names[found.chosen], problem.points
-    scores = []
-    for rows, landscape in draws:
-        if name == "k-means":
-            some = as_points(points.X[rows], points.threads)
-            weight = None if problem.sample_weight is None else problem.sample_weight[rows]
-            restarts = KMEANS_CANDIDATE_RESTARTS
-            means = best_kmeans(some, problem.graph, K, rng, restarts=restarts, sample_weight=weight).C
-            labels = nearest_mode(some, means)
-        else:
-            labels = remake(name, landscape, K, rng)
-        scores.append(adjusted_rand(found.labels[rows], labels))
-    return float(np.mean(scores))
+    candidate = found.candidates[found.chosen]
+    seeds = rng.randint(2**31 - 1, size=len(draws)).tolist()
+    return float(
+        np.mean(
+            [
+                adjusted_rand(found.labels[rows], make_partition(candidate, inputs, K, seed))
+                for (rows, inputs), seed in zip(draws, seeds, strict=True)
+            ]
+        )
+    )
 
 
 def _row(
-    landscape: Landscape, K: int, found: Consensus, point: PathPoint, stability: float, eigengap: float
+    inputs: StartInputs,
+    K: int,
+    found: Consensus,
+    point: tuple[Problem, Solution],
+    stability: float,
+    eigengap: float,
 ) -> tuple[Any, ...]:
-    solution, labels = point.solution, point.solution.labels
+    problem, solution = point
+    labels = solution.labels
     return (
         K,
-        point.lam,
-        float(np.median(point.bandwidth)),
-        found.typical_agreement,
+        problem.lam,
+        float(np.median(problem.bandwidth)),
+        _typical(found.pairs),
         stability,
         eigengap,
-        valley_depth(landscape, found.labels, K),
+        valley_depth(inputs, found.labels, K),
         float(np.mean([adjusted_rand(labels, other) for other in found.partitions])),
-        normalized_cut(landscape.graphs[0].affinity, labels),
+        normalized_cut(inputs.graphs[0].affinity, labels),
         solution.objective,
         solution.gap,
         np.bincount(labels, minlength=K).min(),
     )
 
 
-def eigengaps(landscape: Landscape, most: int, rng: np.random.RandomState) -> Array:
+def _typical(pairs: Array) -> float:
+    """Upper quartile of the adjusted Rand index over all pairs of candidates."""
+    above = pairs[np.triu_indices(len(pairs), 1)]
+    return float(np.quantile(above, 0.75)) if above.size else 1.0
+
+
+def eigengaps(inputs: StartInputs, most: int, rng: np.random.RandomState) -> Array:
     """For each K the log of (eigenvalue K + 1) / (eigenvalue K) of the normalised Laplacian; NaN where too large."""
-    n = landscape.graphs[0].degrees.size
+    n = inputs.graphs[0].degrees.size
     if not most + 1 < n <= SPECTRAL_POINTS:
         return np.full(most, np.nan)
-    values = 1 - smooth_values(landscape.graphs[0], most + 1, rng) + 1e-4
+    values = 1 - smooth_values(inputs.graphs[0], most + 1, rng) + 1e-4
     return np.asarray(np.log(values[1:] / values[:-1]))
 
 
-def valley_depth(landscape: Landscape, labels: Array, K: int) -> float:
+def valley_depth(inputs: StartInputs, labels: Array, K: int) -> float:
     """Mean over clusters of log density within (its 0.9 quantile) minus that of the highest edge to another cluster."""
-    if landscape.neighbors is None:
+    if inputs.neighbors is None:
         return np.nan
-    near, tree = landscape.neighbors.first(landscape.n_neighbors), landscape.trees[0]
+    near, tree = inputs.neighbors.first(inputs.n_neighbors), inputs.trees[0]
     height = log_density(near.distances)
     start = np.concatenate([np.repeat(np.arange(labels.size), near.indices.shape[1]), tree.start])
     end = np.concatenate([near.indices.ravel(), tree.end])

@@ -144,7 +144,7 @@ def test_segment_has_the_defaults_of_the_library():
 
 
 def test_demo_draws(here, lapmodes, monkeypatch):
-    from lapmodes import demo as module
+    from lapmodes.paper import demo as module
 
     monkeypatch.setattr(module, "main", lambda words: print(words) or 0)
     assert lapmodes("demo", "-o", "pictures").stdout.strip() == "['--output', 'pictures']"

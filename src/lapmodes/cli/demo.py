@@ -17,7 +17,7 @@ def demo(
     ),
 ) -> None:
     """Cluster the paper's spirals and moons and draw its figures 2 and 3 (some seconds)."""
-    from ..demo import main
+    from ..paper.demo import main
 
     code = main(["--output", str(output)])
     if code:

@@ -24,11 +24,11 @@ def reproduce(
     Real data is read from the folder that LAPMODES_DATA names, or downloaded once.
     """
     from .._progress import BarProgress
-    from ..experiments.reproduce import EXHIBITS
-    from ..experiments.reproduce import reproduce as run
+    from ..paper.reproduce import EXPERIMENTS
+    from ..paper.reproduce import reproduce as run
 
     try:
-        sections = run(names or EXHIBITS, output, quick=quick, progress=BarProgress())
+        sections = run(names or EXPERIMENTS, output, quick=quick, progress=BarProgress())
     except (ValueError, ImportError, OSError) as error:
         typer.echo(f"Error: {error}", err=True)
         raise typer.Exit(2) from None

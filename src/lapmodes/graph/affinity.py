@@ -1,4 +1,4 @@
-"""From neighbours to a symmetric affinity W, and the same rule for new points."""
+"""From neighbours to kernel widths and a symmetric affinity W, and the same rules for new points."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from scipy.sparse import csr_array
 from .. import _native
 from .._records import Array, Neighbors
 from .anchors import Anchors
-from .bandwidth import LOCAL_NEIGHBOR, entropic_bandwidth, local_scale
 
-KINDS = ("binary", "heat", "adaptive", "entropic", "anchor")
-ENTROPIC_REACH = 3
-"""Entropic affinities spread over this many times the perplexity, as in t-SNE."""
+KINDS = ("binary", "heat", "self-tuning", "entropic", "anchor")
 SQRT2 = 2**0.5
+LOCAL_NEIGHBOR = 7
+"""The neighbour whose distance sets a local scale (Zelnik-Manor & Perona 2005)."""
+ENTROPIC_REACH = 3
+"""Entropic widths look at this many times as many neighbours as their perplexity, as in t-SNE."""
 
 
 @dataclass(frozen=True)
@@ -29,14 +30,9 @@ class Affinity:
     width: float = 1.0
     """Width of the heat kernel."""
     scale: Array | None = None
-    """Local scale of each training point, for the adaptive kind."""
+    """Local scale of each training point, for the self-tuning kind; None: of the points that are weighed."""
     anchors: Anchors | None = None
     """What ties points together in the anchor kind, which has no use for neighbours."""
-
-    @property
-    def reach(self) -> int:
-        """How many neighbours have to be searched for."""
-        return neighbors_needed(self.kind, self.n_neighbors)
 
     def weigh(self, neighbors: Neighbors, threads: int) -> tuple[Array, Array]:
         """(indices, weights), each (M, k), from the points to their training neighbours."""
@@ -48,9 +44,9 @@ class Affinity:
             return near.indices, np.ones_like(d)
         if self.kind == "heat":
             return near.indices, gaussian_weights(near, np.full(1, SQRT2 * self.width, d.dtype), threads=threads)
-        if self.kind == "adaptive":
+        if self.kind == "self-tuning":
             own = local_scale(neighbors)
-            return near.indices, gaussian_weights(near, own, self.scale, threads=threads)
+            return near.indices, gaussian_weights(near, own, own if self.scale is None else self.scale, threads=threads)
         wide = neighbors.first(ENTROPIC_REACH * self.n_neighbors)
         return wide.indices, entropic_weights(wide, effective_neighbors(self.n_neighbors, wide), threads)
 
@@ -65,18 +61,14 @@ def gaussian_weights(
     return weights
 
 
-def neighbors_needed(kind: Any, n_neighbors: int) -> int:
-    """Neighbours to search for so that this affinity can be computed."""
-    if kind == "anchor":
-        return 0
-    if kind == "entropic":
-        return ENTROPIC_REACH * n_neighbors
-    return max(n_neighbors, LOCAL_NEIGHBOR)
-
-
-def effective_neighbors(n_neighbors: int, neighbors: Neighbors) -> float:
-    """The perplexity asked for, kept well below the number of neighbours there are."""
-    return max(1.0, min(float(n_neighbors), neighbors.distances.shape[1] / 1.5))
+def neighbors_needed(kind: Any, n_neighbors: int, bandwidth: Any = 1.0) -> int:
+    """Neighbours to search for, so that this affinity and this bandwidth can be computed."""
+    reach = 0 if kind in (None, "precomputed", "anchor") else max(n_neighbors, LOCAL_NEIGHBOR)
+    if isinstance(bandwidth, str):
+        reach = max(reach, LOCAL_NEIGHBOR)
+    if "entropic" in (kind, bandwidth):
+        reach = max(reach, ENTROPIC_REACH * n_neighbors)
+    return reach
 
 
 def entropic_weights(neighbors: Neighbors, perplexity: float, threads: int = 1) -> Array:
@@ -85,26 +77,17 @@ def entropic_weights(neighbors: Neighbors, perplexity: float, threads: int = 1) 
     return gaussian_weights(neighbors, (SQRT2 * sigma).astype(sigma.dtype), relative=True, threads=threads)
 
 
-def make_affinity(
-    kind: str | Callable[[Array], Array], n_neighbors: int, neighbors: Neighbors, width: float
-) -> Affinity:
-    """Fix what the rule takes from the training points."""
-    scale = local_scale(neighbors) if kind == "adaptive" else None
-    return Affinity(kind, min(n_neighbors, neighbors.indices.shape[1]), width, scale)
-
-
-def symmetric_weights(affinity: Affinity, neighbors: Neighbors, threads: int = 1) -> Any:
-    """W (N, N): neighbours of either end are linked; entropic weights are averaged, others are equal."""
-    A = directed_weights(affinity, neighbors, neighbors.indices.shape[0], threads)
-    W = csr_array((A + A.T) * A.dtype.type(0.5) if affinity.kind == "entropic" else A.maximum(A.T))
+def symmetric(indices: Array, weights: Array, *, average: bool = False) -> Any:
+    """W (N, N) from the weights (N, k) of each row's neighbours: the larger one of both directions, or their mean."""
+    A = directed(indices, weights, len(indices))
+    W = csr_array((A + A.T) * A.dtype.type(0.5) if average else A.maximum(A.T))
     W.eliminate_zeros()
     W.sort_indices()
     return W.copy()  # SciPy leaves room for the entries of both
 
 
-def directed_weights(affinity: Affinity, neighbors: Neighbors, n_train: int, threads: int = 1) -> Any:
-    """CSR matrix (M, n_train) of weights from each point to its training neighbours."""
-    indices, weights = affinity.weigh(neighbors, threads)
+def directed(indices: Array, weights: Array, n_train: int) -> Any:
+    """CSR matrix (M, n_train) of the weights (M, k) from each point to its training neighbours."""
     m, k = indices.shape
     indptr = np.arange(0, m * k + 1, k, dtype=np.int32 if m * k < 2**31 else np.int64)
     return csr_array((weights.ravel(), indices.ravel(), indptr), shape=(m, n_train))
@@ -120,3 +103,51 @@ def _checked(weights: Any, distances: Array) -> Array:
     if not np.isfinite(weights).all() or (weights < 0).any():
         raise ValueError("The 'affinity' callable must return finite, non-negative weights.")
     return weights
+
+
+def local_scale(neighbors: Neighbors) -> Array:
+    """Distance of each point to its 7th neighbour; positive also among duplicates."""
+    k = min(LOCAL_NEIGHBOR, neighbors.distances.shape[1])
+    return _positive(neighbors.distances[:, k - 1].copy(), neighbors)
+
+
+def mean_scale(neighbors: Neighbors) -> float:
+    """Average distance to the 7th neighbour: the paper's rule for the bandwidth."""
+    return float(local_scale(neighbors).mean(dtype=np.float64))
+
+
+def edge_scale(neighbors: Neighbors) -> float:
+    """Median distance to a neighbour; positive also among duplicates."""
+    positive = neighbors.distances[neighbors.distances > 0]
+    return float(np.median(positive)) if positive.size else 1.0
+
+
+def effective_neighbors(n_neighbors: int, neighbors: Neighbors) -> float:
+    """The perplexity asked for, kept well below the number of neighbours there are."""
+    return max(1.0, min(float(n_neighbors), neighbors.distances.shape[1] / 1.5))
+
+
+def entropic_bandwidth(neighbors: Neighbors, perplexity: float, threads: int = 1) -> Array:
+    """Width sigma_n of each point whose Gaussian over its neighbours has the given perplexity.
+
+    Where more neighbours than the perplexity are equally near no width fits; such points get the
+    distance of their nearest neighbour elsewhere.
+    """
+    beta = np.empty(neighbors.distances.shape[0])
+    _native.entropic_precisions(np.ascontiguousarray(neighbors.distances), float(perplexity), beta, threads)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        sigma = np.sqrt(0.5 / beta)
+    sigma[~np.isfinite(sigma)] = 0.0
+    return _positive(sigma, neighbors).astype(neighbors.distances.dtype)
+
+
+def _positive(scale: Array, neighbors: Neighbors) -> Array:
+    """Replace zero widths (duplicates) by the nearest positive distance, or the mean one, or 1."""
+    zero = scale <= 0
+    if zero.any():
+        d = neighbors.distances[zero]
+        nearest = np.where(d > 0, d, np.inf).min(axis=1)
+        positive = neighbors.distances[neighbors.distances > 0]
+        fallback = positive.mean(dtype=np.float64) if positive.size else 1.0
+        scale[zero] = np.where(np.isfinite(nearest), nearest, fallback)
+    return scale

@@ -12,7 +12,6 @@ from sklearn.utils import check_array
 
 from .. import _native
 from .._records import Array
-from .._threads import effective_threads
 
 CHUNK_ROWS = 4096
 EMBEDDING_STEPS = 200
@@ -138,7 +137,7 @@ def _embed(gram: Array, inner: Array, sqnorm: Array, near: Array) -> Array:
     bound = np.trace(G, axis1=1, axis2=2)[:, None]
     step = 1 / np.where(bound > 0, bound, 1)
     z = np.full(near.shape, 1 / near.shape[1])
-    ahead, t, threads = z, 1.0, effective_threads(None)
+    ahead, t, threads = z, 1.0, _native.max_threads()
     for _ in range(EMBEDDING_STEPS):
         new = ahead - step * np.einsum("nij,nj->ni", G, ahead)
         _native.project_rows(new, threads)

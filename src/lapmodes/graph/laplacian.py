@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,13 +9,14 @@ from scipy.sparse import coo_array, csr_array, diags_array
 
 from .. import _native
 from .._records import Array, Graph
+from .._rows import row_arrays
 
 LINK = 10.0
 """Weight of a must-link edge, in mean degrees: it outweighs all other edges of its ends."""
 
 
 def build_graph(W: Any, laplacian: str = "unnormalized", sample_weight: Array | None = None) -> Graph:
-    """Drop self-loops, weigh the edges, find degrees and components.
+    """Drop self-loops and stored zeros, weigh the edges, find degrees and components; W itself is left alone.
 
     An edge between points of weights a and b counts sqrt(a b) times, so that the whole objective
     scales with the weights and a point of weight zero is not there.
@@ -25,8 +25,17 @@ def build_graph(W: Any, laplacian: str = "unnormalized", sample_weight: Array | 
     if sample_weight is not None:
         root = diags_array(np.sqrt(sample_weight).astype(W.dtype))
         W = csr_array(root @ W @ root)
-    W = _without_loops(W)
-    component = components(W)
+    rows = np.repeat(np.arange(W.shape[0], dtype=W.indices.dtype), np.diff(W.indptr))
+    drop = (rows == W.indices) | (W.data == 0)
+    if drop.any() or not W.has_sorted_indices:
+        W = W.copy()
+        W.data[drop] = 0
+        W.eliminate_zeros()
+        W.sort_indices()
+    # SciPy's search for components takes no more than 2^31 edges, and copies them twice.
+    component = np.empty(W.shape[0], dtype=np.int32)
+    indptr, indices, _ = row_arrays(W)
+    _native.components(indptr, indices, component)
     degrees = np.asarray(W.sum(axis=1), dtype=W.dtype)
     if laplacian == "unnormalized":
         return Graph(W, W, degrees, degrees, component)
@@ -37,20 +46,7 @@ def build_graph(W: Any, laplacian: str = "unnormalized", sample_weight: Array | 
     return Graph(W, S, (degrees > 0).astype(W.dtype), degrees, component)
 
 
-def components(W: Any) -> Array:
-    """Connected component of each point; SciPy's search takes no more than 2^31 edges, and copies them twice."""
-    labels = np.empty(W.shape[0], dtype=np.int32)
-    _native.components(W.indptr.astype(np.int64, copy=False), W.indices.astype(np.int32, copy=False), labels)
-    return labels
-
-
-def balanced(graph: Graph, balance: float) -> Graph:
-    """The graph with the masses of clusters kept even: L has balance d d' / sum(d) added, d its diagonal."""
-    total = float(graph.diagonal.sum(dtype=np.float64))
-    return replace(graph, evenness=balance / total) if total > 0 else graph
-
-
-def linked(W: Any, pairs: Array | None) -> Any:
+def link_pairs(W: Any, pairs: Array | None) -> Any:
     """W with an edge of `LINK` mean degrees more for each pair; the same pair twice counts once."""
     if pairs is None or len(pairs) == 0:
         return W
@@ -66,15 +62,3 @@ def linked(W: Any, pairs: Array | None) -> Any:
 def empty_graph(n: int, dtype: Any) -> Graph:
     """A graph without edges."""
     return build_graph(csr_array((n, n), dtype=dtype))
-
-
-def _without_loops(W: Any) -> Any:
-    """W without self-loops and stored zeros, columns sorted; the caller's matrix is left alone."""
-    rows = np.repeat(np.arange(W.shape[0], dtype=W.indices.dtype), np.diff(W.indptr))
-    drop = (rows == W.indices) | (W.data == 0)
-    if drop.any() or not W.has_sorted_indices:
-        W = W.copy()
-        W.data[drop] = 0
-        W.eliminate_zeros()
-        W.sort_indices()
-    return W

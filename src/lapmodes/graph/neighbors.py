@@ -11,8 +11,7 @@ from scipy.spatial import cKDTree
 
 from .._progress import Step, no_step
 from .._records import Array, Neighbors
-from .cells import CellSearch
-from .groups import Groups, Shortlists, every_pair, search
+from .approximate import CellSearch, Groups, Shortlists, every_pair, search
 
 TREE_DIMENSIONS = 12
 """Up to this dimension a k-d tree beats brute force on ordinary data."""
@@ -21,38 +20,61 @@ EXACT_WORK = 4e11
 CHUNK_ROWS = 8192
 SOME_COPIES = 64
 """Of a row that is repeated thousands of times, unless more neighbours are asked for."""
+SIGNIFICANT = 2.0**36
+"""Distances that agree to one in this many are equal: double precision tells more, but not after a rotation."""
+SPARE = 4
+"""Neighbours to search for beyond those needed, so that equals at the end of a list are all seen."""
+DEEP = 64
+"""The same for lists that end among equals, in few dimensions, where that is cheap."""
 
 
-class Searcher(Protocol):
-    """What finds the nearest rows."""
+class NeighborIndex(Protocol):
+    """Finds the nearest of the rows X, for rows of X itself or for new points."""
 
-    def query(self, Q: Any, k: int, step: Step) -> Neighbors:
-        """The k nearest rows to each row of Q."""
+    def query(self, Q: Any, k: int, step: Step = no_step) -> Neighbors:
+        """The k nearest rows to each row of Q, all of them where there are fewer."""
 
-    def query_self(self, k: int, step: Step) -> Neighbors:
+    def query_self(self, k: int, step: Step = no_step) -> Neighbors:
         """The k nearest other rows to each row."""
 
 
-class NeighborIndex:
-    """Finds the nearest of the rows X, for rows of X itself or for new points."""
-
-    def __init__(self, X: Any, threads: int) -> None:
-        self._X = X
-        self._searcher = _searcher(X, threads)
-
-    def query(self, Q: Any, k: int, step: Step = no_step) -> Neighbors:
-        """The k nearest rows of X to each row of Q."""
-        return self._searcher.query(Q, min(k, self._X.shape[0]), step)
-
-    def query_self(self, k: int, step: Step = no_step) -> Neighbors:
-        """The k nearest other rows of X to each row of X."""
-        return self._searcher.query_self(min(k, self._X.shape[0] - 1), step)
-
-
-def _searcher(X: Any, threads: int) -> Searcher:
+def make_index(X: Any, threads: int) -> NeighborIndex:
+    """The index that suits these rows."""
     if issparse(X):
-        return SparseSearcher(X, threads)
-    return TreeSearcher(X, threads) if X.shape[1] <= TREE_DIMENSIONS else DenseSearcher(X, threads)
+        return SparseIndex(X, threads)
+    return TreeIndex(X, threads) if X.shape[1] <= TREE_DIMENSIONS else DenseIndex(X, threads)
+
+
+def search_neighbors(X: Any, index: NeighborIndex, k: int, step: Step = no_step) -> Neighbors:
+    """The k nearest rows of each row, distances rounded and equals in the order of the rows.
+
+    So scaled and rotated points have the same neighbours. Single precision is left alone: its last digits are all it
+    has.
+    """
+    if X.dtype != np.float64:
+        return index.query_self(k, step)
+    found = index.query_self(k + SPARE, step)
+    unit = float(found.distances.mean()) or 1.0  # the grid of rounding scales with the points
+    near = _by_distance_and_row(found.indices, found.distances, unit)
+    if near.indices.shape[1] > k and X.shape[1] <= TREE_DIMENSIONS:
+        unseen = np.flatnonzero(near.distances[:, -1] == near.distances[:, k - 1])
+        if unseen.size:
+            wide = index.query(X[unseen], k + DEEP)
+            distances = np.where(wide.indices == unseen[:, None], np.inf, wide.distances)
+            wide = _by_distance_and_row(wide.indices, distances, unit)
+            near.indices[unseen, :k], near.distances[unseen, :k] = wide.indices[:, :k], wide.distances[:, :k]
+    indices, distances = (np.ascontiguousarray(each[:, :k]) for each in (near.indices, near.distances))
+    return Neighbors(indices, distances, found.recall)
+
+
+def _by_distance_and_row(indices: Array, distances: Array, unit: float) -> Neighbors:
+    """Each list by distance, rounded to one part in `SIGNIFICANT` of the unit's grid, and equals by row."""
+    mantissa, exponent = np.frexp(distances / unit)
+    indices, distances = indices.copy(), unit * np.ldexp(np.round(mantissa * SIGNIFICANT) / SIGNIFICANT, exponent)
+    tied = np.flatnonzero((distances[:, 1:] <= distances[:, :-1]).any(axis=1))
+    order = np.lexsort((indices[tied], distances[tied]), axis=1)
+    indices[tied], distances[tied] = (np.take_along_axis(each[tied], order, axis=1) for each in (indices, distances))
+    return Neighbors(indices, distances)
 
 
 class _ByChunks:
@@ -63,7 +85,8 @@ class _ByChunks:
     def _chunk(self, Q: Any, k: int) -> tuple[Array, Array]:
         raise NotImplementedError
 
-    def query(self, Q: Any, k: int, step: Step) -> Neighbors:
+    def query(self, Q: Any, k: int, step: Step = no_step) -> Neighbors:
+        k = min(k, self._X.shape[0])
         indices = np.empty((Q.shape[0], k), dtype=np.int32)
         distances = np.empty((Q.shape[0], k), dtype=Q.dtype)
         for start in range(0, Q.shape[0], CHUNK_ROWS):
@@ -72,7 +95,8 @@ class _ByChunks:
             step(min(CHUNK_ROWS, Q.shape[0] - start))
         return Neighbors(indices, distances)
 
-    def query_self(self, k: int, step: Step) -> Neighbors:
+    def query_self(self, k: int, step: Step = no_step) -> Neighbors:
+        k = min(k, self._X.shape[0] - 1)
         found = self.query(self._X, k + 1, step)
         own = found.indices == np.arange(self._X.shape[0], dtype=np.int32)[:, None]
         # Among more than k duplicates a point may not find itself: then its last neighbour goes.
@@ -81,12 +105,15 @@ class _ByChunks:
         return Neighbors(found.indices[~own].reshape(shape), found.distances[~own].reshape(shape))
 
 
-class TreeSearcher(_ByChunks):
+class TreeIndex(_ByChunks):
     """Few dimensions: a k-d tree. Of a row that fills a share of X the tree holds as many copies as are asked for."""
 
     def __init__(self, X: Array, threads: int) -> None:
         self._X, self._threads = X, threads
-        self._repeated = _repeated(X)
+        some = X[:: max(1, X.shape[0] // 500)]
+        values, counts = np.unique(some, axis=0, return_counts=True)
+        self._repeated = [np.flatnonzero((value == X).all(axis=1)) for value in values[counts >= 3]]
+        """The places of each row that fills a share of X: those that come up three times among 500."""
         self._plant(X.shape[0] if not self._repeated else SOME_COPIES)
 
     def _plant(self, copies: int) -> None:
@@ -104,14 +131,7 @@ class TreeSearcher(_ByChunks):
         return distances.reshape(-1, k), self._rows[indices.reshape(-1, k)]
 
 
-def _repeated(X: Array) -> list[Array]:
-    """The places of each row that fills a share of X: those that come up three times among 500."""
-    some = X[:: max(1, X.shape[0] // 500)]
-    values, counts = np.unique(some, axis=0, return_counts=True)
-    return [np.flatnonzero((value == X).all(axis=1)) for value in values[counts >= 3]]
-
-
-class SparseSearcher(_ByChunks):
+class SparseIndex(_ByChunks):
     """Sparse rows: scikit-learn's products."""
 
     def __init__(self, X: Any, threads: int) -> None:
@@ -125,16 +145,16 @@ class SparseSearcher(_ByChunks):
         return distances, indices
 
 
-class DenseSearcher:
+class DenseIndex:
     """Many dimensions: every pair of rows where that takes seconds, cells where it would take longer."""
 
     def __init__(self, X: Array, threads: int) -> None:
         self._X, self._threads = np.ascontiguousarray(X), threads
         self._cells: CellSearch | None = None
 
-    def query(self, Q: Any, k: int, step: Step) -> Neighbors:
+    def query(self, Q: Any, k: int, step: Step = no_step) -> Neighbors:
         """The k nearest rows to each row of Q."""
-        X = self._X
+        X, k = self._X, min(k, self._X.shape[0])
         Q = np.ascontiguousarray(Q, dtype=X.dtype)
         report = _stepper(step, Q.shape[0])
         if self._is_cheap(Q.shape[0]):
@@ -144,9 +164,9 @@ class DenseSearcher:
         report(1.0)
         return _found(lists, recall)
 
-    def query_self(self, k: int, step: Step) -> Neighbors:
+    def query_self(self, k: int, step: Step = no_step) -> Neighbors:
         """The k nearest other rows to each row."""
-        X = self._X
+        X, k = self._X, min(k, self._X.shape[0] - 1)
         report = _stepper(step, X.shape[0])
         if self._is_cheap(X.shape[0]):
             rows = Groups.consecutive(X)

@@ -1,9 +1,30 @@
-// Plain views of the caller's arrays. All matrices are row-major and contiguous.
+// What the kernels take: plain views of the caller's arrays. All matrices are row-major and contiguous.
+// A pointer to const is IN; every other one says whether it is OUT or IN/OUT.
 #pragma once
 
 #include <cstdint>
 
 namespace lapmodes {
+
+// Rows are handed to threads in blocks of this many. Sums are kept for each block, so that the result does not depend
+// on the number of threads.
+inline constexpr std::int64_t kBlockRows = 256;
+
+constexpr std::int64_t block_count(std::int64_t n) { return (n + kBlockRows - 1) / kBlockRows; }
+
+// Block b of n rows holds the rows [block_begin(b), block_end(b, n)).
+constexpr std::int64_t block_begin(std::int64_t block) { return block * kBlockRows; }
+constexpr std::int64_t block_end(std::int64_t block, std::int64_t n) {
+    return n < (block + 1) * kBlockRows ? n : (block + 1) * kBlockRows;
+}
+
+// What the Z-step sums over the rows of each block: tr(Z'LZ), tr(B'Z), the certificate, and whether the step goes
+// against the momentum. The first kRowStatistics are also kept for each row.
+enum Statistic { kSmoothness, kFidelity, kGap, kRestart, kStatistics, kRowStatistics = kRestart };
+
+// Modes are taken in groups that fill one cache line.
+template <class T>
+inline constexpr std::int64_t kLanes = 64 / sizeof(T);
 
 // A CSR matrix: row n holds values[indptr[n] .. indptr[n + 1]) in columns indices[...].
 template <class T>
@@ -18,39 +39,12 @@ template <class T>
 struct Points {
     const T* dense;
     Csr<T> sparse;
-    const T* sqnorm;  // sparse only: squared norm of each row
+    const T* sqnorm;  // sparse points only: the squared norm of each row
     std::int64_t n;
     std::int64_t d;
 };
 
-// The assignment problem: minimise lam tr(Z'LZ) - tr(B'Z), L = diag(diagonal) - W + c diagonal diagonal'.
-template <class T>
-struct Problem {
-    Csr<T> W;
-    const T* diagonal;
-    const T* B;
-    std::int64_t n;
-    std::int64_t k;
-    T lam;
-    const T* masses;  // (k) c Z'diagonal at the Z in hand; nullptr where c = 0
-};
-
-// One step of accelerated projected gradient on it, from Z (n, k) with the given momentum.
-template <class T>
-struct Sweep {
-    const T* Z;
-    T* Z_old;               // IN: previous iterate, OUT: next iterate
-    T* WZ_old;              // IN: W Z_old, OUT: W Z
-    const T* step;          // step size of each row
-    T momentum;
-    std::uint8_t* touched;  // in which sweep (modulo 256) a row last learned that it or a neighbour changed
-    std::int32_t* told;     // in which one it last told its neighbours, see awake.hpp
-    std::int64_t number;    // of this sweep
-    std::int64_t since;     // sweeps since the last one that summed energy and certificate; 0: they are not wanted
-    T* shares;              // (blocks, 3, kBlockRows) of each row in energy and certificate
-};
-
-// 1 / (2 sigma^2): one value for all points (per_point == nullptr) or one a point.
+// 1 / (2 sigma^2): one value for all points (per_point == nullptr) or one for each point.
 // Zero is the limit of infinite bandwidth.
 template <class T>
 struct InverseWidth {
@@ -63,11 +57,37 @@ struct InverseWidth {
 template <class T>
 struct Modes {
     const T* columns;  // (d, padded), padded to a multiple of kLanes
-    const T* sqnorm;   // (padded): squared norm of each, read for sparse points only
+    const T* sqnorm;   // (padded): the squared norm of each mode, read for sparse points only
     std::int64_t k;
     std::int64_t padded;
     InverseWidth<T> h;
     bool squared;
+};
+
+// The assignment problem: minimise lam tr(Z'LZ) - tr(B'Z), L = diag(diagonal) - W, rows of Z on the simplex.
+template <class T>
+struct Problem {
+    Csr<T> W;
+    const T* diagonal;  // (n)
+    const T* B;         // (n, k)
+    std::int64_t n;
+    std::int64_t k;
+    T lam;
+};
+
+// One step of accelerated projected gradient on it, from Z (n, k) with the given momentum.
+template <class T>
+struct Sweep {
+    const T* Z;
+    T* Z_old;                         // IN: the previous iterate, OUT: the next one
+    T* WZ_old;                        // IN: W Z_old, OUT: W Z
+    const T* step;                    // (n): the step size of each row
+    T momentum;
+    std::uint8_t* changed_at;         // (n) IN/OUT: when a row or a neighbour of it last changed, see active_rows.hpp
+    std::int32_t* announced_at;       // (n) IN/OUT: when a row last announced a change to its neighbours
+    std::int64_t sweep_number;
+    std::int64_t sweeps_since_stats;  // since energy and certificate were last summed; 0: they are not wanted now
+    T* row_stats;                     // (blocks, kRowStatistics, kBlockRows) IN/OUT: each row's part of the sums
 };
 
 // New points, their weights to training points, and what is known of those.
@@ -79,9 +99,8 @@ struct Mapping {
     Csr<T> sparse_Z;
     const T* sample_weight;  // (N), or nullptr
     const T* degrees;        // (N) where the Laplacian is normalised, else nullptr
-    const T* masses;         // (k) with balance, else nullptr
     double lam;
-    T* share;                // scratch, one an entry of `cross`
+    T* scaled_weights;       // OUT: the weights of the mean over the neighbours, one for each entry of `cross`
 };
 
 // The m nearest of each of n points, nearest first.
@@ -97,9 +116,9 @@ struct Neighborhood {
 template <class T>
 struct Widths {
     const T* own;
-    bool common;     // own is one number for all points
-    const T* other;  // one for each point that may be a neighbour, or nullptr
-    bool relative;   // weights are divided by their sum, which may be smaller than any number
+    bool common;      // own is one number for all points
+    const T* other;   // one for each point that may be a neighbour, or nullptr
+    bool normalized;  // weights are divided by their sum, which may be too small for a number
 };
 
 // Rows of X (., d) in groups: those of group g have the numbers order[starts[g] .. starts[g + 1]).
@@ -113,31 +132,15 @@ struct Groups {
 
     const std::int32_t* numbers(std::int64_t g) const { return order + starts[g]; }
     std::int64_t size(std::int64_t g) const { return starts[g + 1] - starts[g]; }
-    std::int64_t largest() const {
-        std::int64_t most = 0;
-        for (std::int64_t g = 0; g < count; ++g) most = size(g) > most ? size(g) : most;
-        return most;
-    }
 };
 
-// The k nearest found so far of each point: (n, k).
+// The k nearest found so far of each point.
 template <class T>
 struct Shortlists {
-    T* sqdist;
-    std::int32_t* index;
+    T* sqdist;            // (n, k) IN/OUT
+    std::int32_t* index;  // (n, k) IN/OUT
     std::int64_t k;
-    const bool* closed;  // (n) lists that take nothing more; read by comparisons only
+    const bool* closed;   // (n): lists that take nothing more; read by compare_groups only
 };
-
-// Modes are taken in groups that fill one cache line.
-template <class T>
-inline constexpr std::int64_t kLanes = 64 / sizeof(T);
-
-// Rows are handed to threads in blocks of this many; sums are kept a block, so that
-// the result does not depend on the number of threads.
-inline constexpr std::int64_t kBlockRows = 256;
-
-// What a sweep sums over the rows of one block; the first kShares are kept a row.
-enum Statistic { kSmoothness, kFidelity, kGap, kRestart, kStatistics, kShares = kRestart };
 
 }  // namespace lapmodes

@@ -4,6 +4,8 @@
 #include <bit>
 #include <cstdint>
 
+#include "isa.hpp"
+
 namespace lapmodes::LAPMODES_ISA {
 
 template <class T>

@@ -1,6 +1,8 @@
-// The table of hot loops. It is compiled once an instruction set (kernels.cpp); module.cpp
-// picks the best one the processor has.
+// The table of hot loops. It is compiled once for each instruction set (kernels.cpp); module.cpp picks the best one
+// that the processor has. Each kernel is described, with what is IN and OUT, in the header of its name.
 #pragma once
+
+#include <cstdint>
 
 #include "arrays.hpp"
 
@@ -8,43 +10,46 @@ namespace lapmodes {
 
 template <class T>
 struct Kernels {
-    // V (n, k) IN/OUT: each row is replaced by its projection onto the simplex.
+    // simplex.hpp; V (n, k) IN/OUT.
     void (*project_rows)(T* V, std::int64_t n, std::int64_t k, int threads);
 
-    // stats (blocks, kStatistics) OUT: energy and certificate at Z where wanted, else 0; restart test.
+    // sweep.hpp; sweep IN/OUT, stats (blocks, kStatistics) OUT.
     void (*sweep)(const Problem<T>& problem, const Sweep<T>& sweep, double* stats, int threads);
 
-    // stats OUT as in sweep (restart column zero), all arithmetic in double.
+    // certify.hpp; scratch (threads, k) OUT, stats (blocks, kStatistics) OUT.
     void (*certify)(const Problem<T>& problem, const T* Z, double* scratch, double* stats, int threads);
 
-    // sums (blocks) OUT: by how much a row's largest entry is above its least one, or above 0 if all are positive.
-    void (*spreads)(const T* B, std::int64_t n, std::int64_t k, double* sums, int threads);
+    // row_ranges.hpp; sums (blocks) OUT.
+    void (*row_ranges)(const T* B, std::int64_t n, std::int64_t k, double* sums, int threads);
 
-    // B (n, k) OUT.
+    // kernel_values.hpp; B (n, k) OUT.
     void (*kernel_values)(const Points<T>& X, const Modes<T>& modes, T* B, int threads);
 
-    // Z (n, k) OUT: assignments of new points.
+    // mean_shift.hpp; peak, mass, value (count) OUT, sums (count, d) OUT.
+    void (*mean_shift_sums)(const Points<T>& X, const Csr<T>& members, const std::int64_t* pieces, std::int64_t count,
+                            const T* modes, const T* mode_sqnorm, InverseWidth<T> h, double* peak, double* mass,
+                            double* value, double* sums, int threads);
+
+    // mapping.hpp; Z (n, k) OUT.
     void (*map_points)(const Mapping<T>& mapping, const Modes<T>& modes, T* Z, int threads);
 
-    // weights (n, m) OUT, beta (n) OUT: affinities of neighbours; see weights.hpp.
+    // gaussian_weights.hpp; weights (n, m) OUT.
     void (*gaussian_weights)(const Neighborhood<T>& near, const Widths<T>& widths, T* weights, int threads);
+
+    // entropic_precisions.hpp; beta (n) OUT.
     void (*entropic_precisions)(const T* distances, std::int64_t n, std::int64_t m, double perplexity, double* beta,
                                 int threads);
 
-    // Sums of one mean-shift step over pieces (count, 3) IN: cluster, first and last + 1 of its members in the lists.
-    // peak, mass, value (count) OUT and sums (count, d) OUT, scaled by exp(-peak).
-    void (*shift_pieces)(const Points<T>& X, const Csr<T>& members, const std::int64_t* pieces, std::int64_t count,
-                         const T* modes, const T* mode_sqnorm, InverseWidth<T> h, double* peak, double* mass,
-                         double* value, double* sums, int threads);
+    // compare_groups.hpp; lists IN/OUT.
+    void (*compare_groups)(const Groups<T>& queries, const Groups<T>& rows, const std::int32_t* pairs,
+                           std::int64_t count, bool same, const Shortlists<T>& lists, int threads);
 
-    // Shortlists of nearest neighbours; see compare.hpp and neighbors.hpp.
-    void (*compare_groups)(const Groups<T>& queries, const Groups<T>& rows, const std::int32_t* pairs, std::int64_t count,
-                           bool same, const Shortlists<T>& lists, int threads);
+    // pick_neighbors.hpp; lists OUT.
     void (*pick_neighbors)(const T* Q, std::int64_t n, const T* X, std::int64_t d, const std::int32_t* candidates,
-                           std::int64_t m, bool same, bool further, const Shortlists<T>& lists, int threads);
+                           std::int64_t m, bool same, bool expand, const Shortlists<T>& lists, int threads);
 };
 
-// The best one that the processor has; defined in module.cpp.
+// The table of the instruction set in use; defined in module.cpp.
 template <class T>
 const Kernels<T>& kernels();
 

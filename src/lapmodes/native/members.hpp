@@ -1,4 +1,5 @@
-// Lists of each cluster's members from assignments Z (n, k), in two passes over chunks of rows.
+// Lists of each cluster's members from assignments Z (n, k), in two passes over chunks of rows: the first counts, so
+// that in the second each chunk knows where its members go.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +8,7 @@
 
 namespace lapmodes {
 
-// counts (chunks, k) OUT: positive entries of each column in each chunk.
+// Z (n, k) IN; counts (chunks, k) OUT: the positive entries of each column in each chunk.
 template <class T>
 void count_members(const T* Z, std::int64_t n, std::int64_t k, std::int64_t chunks, std::int64_t* counts,
                    int threads) {
@@ -20,16 +21,17 @@ void count_members(const T* Z, std::int64_t n, std::int64_t k, std::int64_t chun
     }
 }
 
-// at (chunks, k) IN/OUT: where the next member goes; rows, values OUT: the members, cluster by cluster.
+// Z (n, k) IN; next (chunks, k) IN/OUT: where a chunk's next member of each cluster goes; rows, values OUT: the
+// members, cluster by cluster.
 template <class T>
-void list_members(const T* Z, std::int64_t n, std::int64_t k, std::int64_t chunks, std::int64_t* at,
+void list_members(const T* Z, std::int64_t n, std::int64_t k, std::int64_t chunks, std::int64_t* next,
                   std::int32_t* rows, T* values, int threads) {
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
     for (std::int64_t c = 0; c < chunks; ++c)
         for (std::int64_t i = n * c / chunks; i < n * (c + 1) / chunks; ++i)
             for (std::int64_t j = 0; j < k; ++j) {
                 if (!(Z[i * k + j] > 0)) continue;
-                const std::int64_t to = at[c * k + j]++;
+                const std::int64_t to = next[c * k + j]++;
                 rows[to] = static_cast<std::int32_t>(i);
                 values[to] = Z[i * k + j];
             }

@@ -1,7 +1,10 @@
-// What the C-step and the kernel need of a point, for dense and sparse rows alike.
+// Distances of points to modes and weighted sums of points, for dense and sparse rows alike.
 #pragma once
 
+#include <cstdint>
+
 #include "arrays.hpp"
+#include "isa.hpp"
 #include "vectors.hpp"
 
 namespace lapmodes::LAPMODES_ISA {
@@ -14,7 +17,7 @@ class DenseRows {
 
     static constexpr std::int64_t kRows = 4;  // rows that sqdist_tile takes at once
 
-    // out (Rows, kLanes): squared distances of rows n .. n + Rows to modes k0 .. k0 + kLanes
+    // out (Rows, kLanes) OUT: squared distances of rows n .. n + Rows to modes k0 .. k0 + kLanes
     template <int Rows>
     void sqdist_tile(std::int64_t n, const T* modes_t, std::int64_t padded, std::int64_t k0, const T*,
                      T* out) const {
@@ -35,10 +38,11 @@ class DenseRows {
             for (std::int64_t l = 0; l < kLanes<T>; ++l) out[r * kLanes<T> + l] = acc[r][l];
     }
 
+    // The squared distance of row n to one mode.
     double sqdist(std::int64_t n, const T* mode, double) const {
         constexpr int W = kVectorBytes / sizeof(T);
         const T* x = x_ + n * d_;
-        Vec<T, W> sums[4] = {};  // a single one would wait for itself
+        Vec<T, W> sums[4] = {};  // with a single one, each addition would wait for the one before
         std::int64_t i = 0;
         const auto add = [&](int chain) {
             const Vec<T, W> diff = load<T, W>(x + i) - load<T, W>(mode + i);
@@ -53,12 +57,13 @@ class DenseRows {
         return static_cast<double>(sum_of<T, W>((sums[0] + sums[1]) + (sums[2] + sums[3])) + tail);
     }
 
-    // sums += weight[i] * row who[i], four rows at a time: the sums are read and written as often as they have to be
-    void add_to(const std::int32_t* who, const double* weight, std::int64_t count, double* sums) const {
+    // sums (d) IN/OUT: sum_i weight[i] row[who[i]] is added, four rows at a time, so that the sums are read and written
+    // a quarter as often.
+    void add_weighted_rows(const std::int32_t* who, const double* weight, std::int64_t count, double* sums) const {
         std::int64_t r = 0;
         for (; r + 4 <= count; r += 4) {
             const T *a = row(who[r]), *b = row(who[r + 1]), *c = row(who[r + 2]), *e = row(who[r + 3]);
-            const double *w = weight + r;
+            const double* w = weight + r;
 #pragma omp simd
             for (std::int64_t i = 0; i < d_; ++i)
                 sums[i] += (w[0] * static_cast<double>(a[i]) + w[1] * static_cast<double>(b[i])) +
@@ -111,7 +116,7 @@ class SparseRows {
         return d2 > 0 ? d2 : 0;
     }
 
-    void add_to(const std::int32_t* who, const double* weight, std::int64_t count, double* sums) const {
+    void add_weighted_rows(const std::int32_t* who, const double* weight, std::int64_t count, double* sums) const {
         for (std::int64_t r = 0; r < count; ++r)
             for (std::int64_t e = x_.indptr[who[r]]; e < x_.indptr[who[r] + 1]; ++e)
                 sums[x_.indices[e]] += weight[r] * static_cast<double>(x_.values[e]);

@@ -4,12 +4,20 @@
 // All arithmetic is in double.
 #pragma once
 
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "arrays.hpp"
+#include "isa.hpp"
+#include "points.hpp"
 #include "sparse_term.hpp"
 
 namespace lapmodes::LAPMODES_ISA {
 
-// Rows with room of their own: row n has count[n] entries, from start[n] on, and room up to start[n + 1].
-struct Slots {
+// Sparse rows with spare room: row n has count[n] entries, from start[n] on, and room up to start[n + 1].
+// Whether count, column and value are IN or OUT is said where they are used.
+struct PaddedRows {
     const std::int64_t* start;
     std::int32_t* count;
     std::int32_t* column;
@@ -20,13 +28,13 @@ template <class T>
 struct SparseProblem {
     Csr<T> W;
     const T* diagonal;
-    const Term<T>* term;
+    const SparseTerm<T>* term;
     std::int64_t n;
     double lam;
     double slack;  // columns that can lower a row's share of the objective by no more than this are not looked for
 };
 
-// What a thread needs for one row. All room is made once: at most k candidates.
+// What a thread needs to compute one row at a time. All memory is allocated once, for at most k candidates.
 template <class T, class Source>
 class SparseSweeper {
     struct Candidate {
@@ -37,22 +45,24 @@ class SparseSweeper {
     };
 
    public:
-    SparseSweeper(const SparseProblem<T>& p, const Slots& Z, const Slots& Z_old, double momentum)
+    SparseSweeper(const SparseProblem<T>& p, const PaddedRows& Z, const PaddedRows& Z_old, double momentum)
         : p_(p), term_(*p.term), rows_(p.term->X), Z_(Z), old_(Z_old), momentum_(momentum), place_(p.term->k, -1) {
         list_.reserve(static_cast<std::size_t>(p.term->k));
+        had_no_entry_.reserve(static_cast<std::size_t>(p.term->k));
     }
 
-    // Energy and certificate of row n are added to sums (kStatistics). Returns whether all columns had to be looked at.
-    bool tally(std::int64_t n, double* sums) {
+    // sums (kStatistics) IN/OUT: energy and certificate of row n are added. Returns whether every column had to be
+    // looked at.
+    bool add_statistics(std::int64_t n, double* sums) {
         gather(n);
-        widened_ = false;
+        has_all_columns_ = false;
         const double d = static_cast<double>(p_.diagonal[n]), bound = static_cast<double>(term_.bound[n]);
         double low = std::numeric_limits<double>::infinity();
         for (Candidate& c : list_)
             if (c.known) low = smaller(low, gradient(d, c));
         for (Candidate& c : list_) {  // a candidate without its entry has z = 0
             if (c.known || !(-2 * p_.lam * c.wz - bound < low)) continue;
-            know(n, c);
+            set_entry(n, c);
             low = smaller(low, gradient(d, c));
         }
         for (std::int64_t j = 0; j < term_.m; ++j) {
@@ -61,31 +71,32 @@ class SparseSweeper {
             break;
         }
         if (-bound < low - p_.slack) {
-            widen(n);
+            add_all_columns(n);
             for (const Candidate& c : list_) low = smaller(low, gradient(d, c));
         } else {
             low = smaller(low, -bound);
         }
         for (const Candidate& c : list_) {
             if (c.z == 0) continue;
-            const double spread = d * c.z - c.wz;
-            sums[kSmoothness] += c.z * spread;
+            const double Lz = d * c.z - c.wz;
+            sums[kSmoothness] += c.z * Lz;
             sums[kFidelity] += c.z * c.b;
             sums[kGap] += c.z * (gradient(d, c) - low);
         }
-        return widened_;
+        return has_all_columns_;
     }
 
-    // The projected gradient step from the extrapolated point, after tally of the same row. count may end above the
-    // row's room: then what did not fit is not written.
-    bool step(std::int64_t n, double size, const Slots& next, double* sums) {
+    // The projected gradient step from the extrapolated point, after add_statistics of the same row. next OUT; its
+    // count may end above the row's room: then what did not fit is not written. sums IN/OUT: the restart test is added.
+    // Returns whether every column had to be looked at.
+    bool step(std::int64_t n, double size, const PaddedRows& next, double* sums) {
         const double d = static_cast<double>(p_.diagonal[n]), bound = static_cast<double>(term_.bound[n]);
-        const double keep = 1 - 2 * p_.lam * d * size, pull = 2 * p_.lam * size;
+        const double own_factor = 1 - 2 * p_.lam * d * size, wy_factor = 2 * p_.lam * size;
         for (Candidate& c : list_) {
-            c.v = keep * ahead(c.z, c.old) + pull * ahead(c.wz, c.w_old);
+            c.v = own_factor * extrapolated(c.z, c.old) + wy_factor * extrapolated(c.wz, c.w_old);
             if (c.known) c.v += size * c.b;
         }
-        threshold();
+        find_threshold();
         for (std::int64_t j = 0; j < term_.m; ++j) {
             const double b = static_cast<double>(term_.value[n * term_.m + j]);
             if (place_[term_.column[n * term_.m + j]] >= 0) continue;
@@ -94,29 +105,29 @@ class SparseSweeper {
             c.known = true;
             c.b = b;
             c.v = size * b;
-            threshold();
+            find_threshold();
         }
         for (Candidate& c : list_) {
             if (c.known || !above(c.v + size * bound)) continue;
-            know(n, c);
+            set_entry(n, c);
             c.v += size * c.b;
-            if (above(c.v)) threshold();
+            if (above(c.v)) find_threshold();
         }
-        if (!widened_ && above(size * (bound - p_.slack))) {
+        if (!has_all_columns_ && above(size * (bound - p_.slack))) {
             const std::size_t before = list_.size();
-            widen(n);
+            add_all_columns(n);
             for (std::size_t i = before; i < list_.size(); ++i) list_[i].v = size * list_[i].b;
             for (std::size_t i = 0; i < before; ++i)
-                if (late_[i]) list_[i].v += size * list_[i].b;
-            threshold();
+                if (had_no_entry_[i]) list_[i].v += size * list_[i].b;
+            find_threshold();
         }
-        write(n, size, next, sums);
-        return widened_;
+        write_next(n, size, next, sums);
+        return has_all_columns_;
     }
 
    private:
     static double smaller(double a, double b) { return b < a ? b : a; }
-    double ahead(double now, double before) const { return now + momentum_ * (now - before); }
+    double extrapolated(double now, double before) const { return now + momentum_ * (now - before); }
     double gradient(double d, const Candidate& c) const { return 2 * p_.lam * (d * c.z - c.wz) - c.b; }
     bool above(double v) const { return (v - top_) - theta_ > 0; }
 
@@ -128,7 +139,7 @@ class SparseSweeper {
         return list_[static_cast<std::size_t>(place_[k])];
     }
 
-    void know(std::int64_t n, Candidate& c) {
+    void set_entry(std::int64_t n, Candidate& c) {
         c.b = entry(term_, rows_, n, c.k);
         c.known = true;
     }
@@ -138,8 +149,8 @@ class SparseSweeper {
         for (const Candidate& c : list_) place_[c.k] = -1;
         list_.clear();
         for (std::int64_t i = Z_.start[n]; i < Z_.start[n] + Z_.count[n]; ++i) candidate(Z_.column[i]).z = Z_.value[i];
-        const bool moving = momentum_ != 0;
-        if (moving)
+        const bool extrapolates = momentum_ != 0;
+        if (extrapolates)
             for (std::int64_t i = old_.start[n]; i < old_.start[n] + old_.count[n]; ++i)
                 candidate(old_.column[i]).old = old_.value[i];
         for (std::int64_t e = p_.W.indptr[n]; e < p_.W.indptr[n + 1]; ++e) {
@@ -147,7 +158,7 @@ class SparseSweeper {
             const double w = static_cast<double>(p_.W.values[e]);
             for (std::int64_t i = Z_.start[other]; i < Z_.start[other] + Z_.count[other]; ++i)
                 candidate(Z_.column[i]).wz += w * Z_.value[i];
-            if (moving)
+            if (extrapolates)
                 for (std::int64_t i = old_.start[other]; i < old_.start[other] + old_.count[other]; ++i)
                     candidate(old_.column[i]).w_old += w * old_.value[i];
         }
@@ -158,16 +169,16 @@ class SparseSweeper {
             list_[static_cast<std::size_t>(at)].known = true;
         }
         for (Candidate& c : list_)
-            if (!c.known && c.z > 0) know(n, c);
+            if (!c.known && c.z > 0) set_entry(n, c);
     }
 
-    // Makes every column a candidate with its entry; late_ tells which of the old ones had none before.
-    void widen(std::int64_t n) {
-        late_.assign(list_.size(), false);
-        for (std::size_t i = 0; i < late_.size(); ++i) {
+    // Makes every column a candidate with its entry; had_no_entry_ tells which of the old candidates had none before.
+    void add_all_columns(std::int64_t n) {
+        had_no_entry_.assign(list_.size(), false);
+        for (std::size_t i = 0; i < had_no_entry_.size(); ++i) {
             if (list_[i].known) continue;
-            late_[i] = true;
-            know(n, list_[i]);
+            had_no_entry_[i] = true;
+            set_entry(n, list_[i]);
         }
         for (std::int64_t j = 0; j < term_.m; ++j) {
             if (place_[term_.column[n * term_.m + j]] >= 0) continue;
@@ -176,12 +187,12 @@ class SparseSweeper {
             c.known = true;
         }
         for (std::int32_t k = 0; k < term_.k; ++k)
-            if (place_[k] < 0) know(n, candidate(k));
-        widened_ = true;
+            if (place_[k] < 0) set_entry(n, candidate(k));
+        has_all_columns_ = true;
     }
 
     // Newton's method from the left on sum max(v - top - theta, 0) = 1 over the known candidates (simplex.hpp).
-    void threshold() {
+    void find_threshold() {
         top_ = -std::numeric_limits<double>::infinity();
         for (const Candidate& c : list_)
             if (c.known && c.v > top_) top_ = c.v;
@@ -198,13 +209,13 @@ class SparseSweeper {
         }
     }
 
-    void write(std::int64_t n, double size, const Slots& next, double* sums) {
+    void write_next(std::int64_t n, double size, const PaddedRows& next, double* sums) {
         const std::int64_t room = next.start[n + 1] - next.start[n];
         std::int64_t count = 0;
         double uphill = 0;
         for (const Candidate& c : list_) {
             const double left = c.known && above(c.v) ? (c.v - top_) - theta_ : 0;
-            uphill += (ahead(c.z, c.old) - left) * (left - c.z);
+            uphill += (extrapolated(c.z, c.old) - left) * (left - c.z);
             if (left == 0) continue;
             if (count < room) {
                 next.column[next.start[n] + count] = c.k;
@@ -217,44 +228,42 @@ class SparseSweeper {
     }
 
     const SparseProblem<T>& p_;
-    const Term<T>& term_;
+    const SparseTerm<T>& term_;
     Source rows_;
-    Slots Z_, old_;
+    PaddedRows Z_, old_;
     double momentum_, top_ = 0, theta_ = 0;
-    bool widened_ = false;
+    bool has_all_columns_ = false;
     std::vector<std::int32_t> place_;  // (k): where a column is among the candidates, or -1
     std::vector<Candidate> list_;
-    std::vector<bool> late_;
+    std::vector<bool> had_no_entry_;
 };
 
-// One step of accelerated projected gradient from Z; next OUT. Without room for it (next.count null) only energy and
+// One step of accelerated projected gradient. Z, Z_old IN; next OUT, or with a null count, where only energy and
 // certificate are summed. stats (blocks, kStatistics) OUT. Returns how many rows had to look at every column.
 template <class T, class Source>
-std::int64_t sparse_sweep_of(const SparseProblem<T>& p, const Slots& Z, const Slots& Z_old, const Slots& next,
-                             const double* step, double momentum, double* stats, int threads) {
-    const std::int64_t blocks = (p.n + kBlockRows - 1) / kBlockRows;
-    std::int64_t wide = 0;
-#pragma omp parallel num_threads(threads) reduction(+ : wide)
+std::int64_t sparse_sweep_of(const SparseProblem<T>& p, const PaddedRows& Z, const PaddedRows& Z_old,
+                             const PaddedRows& next, const double* step, double momentum, double* stats, int threads) {
+    std::int64_t full_rows = 0;
+#pragma omp parallel num_threads(threads) reduction(+ : full_rows)
     {
         SparseSweeper<T, Source> sweeper(p, Z, Z_old, momentum);
 #pragma omp for schedule(dynamic, 4)
-        for (std::int64_t block = 0; block < blocks; ++block) {
+        for (std::int64_t block = 0; block < block_count(p.n); ++block) {
             double sums[kStatistics] = {};
-            const std::int64_t stop = p.n < (block + 1) * kBlockRows ? p.n : (block + 1) * kBlockRows;
-            for (std::int64_t n = block * kBlockRows; n < stop; ++n) {
-                bool widened = sweeper.tally(n, sums);
-                if (next.count) widened = sweeper.step(n, step[n], next, sums);
-                wide += widened;
+            for (std::int64_t n = block_begin(block); n < block_end(block, p.n); ++n) {
+                bool all_columns = sweeper.add_statistics(n, sums);
+                if (next.count) all_columns = sweeper.step(n, step[n], next, sums);
+                full_rows += all_columns;
             }
             for (int i = 0; i < kStatistics; ++i) stats[block * kStatistics + i] = sums[i];
         }
     }
-    return wide;
+    return full_rows;
 }
 
 template <class T>
-std::int64_t sparse_sweep(const SparseProblem<T>& p, const Slots& Z, const Slots& Z_old, const Slots& next,
-                          const double* step, double momentum, double* stats, int threads) {
+std::int64_t sparse_sweep(const SparseProblem<T>& p, const PaddedRows& Z, const PaddedRows& Z_old,
+                          const PaddedRows& next, const double* step, double momentum, double* stats, int threads) {
     auto run = p.term->X.dense ? sparse_sweep_of<T, DenseRows<T>> : sparse_sweep_of<T, SparseRows<T>>;
     return run(p, Z, Z_old, next, step, momentum, stats, threads);
 }

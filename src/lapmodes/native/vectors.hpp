@@ -2,10 +2,11 @@
 // elsewhere they are small arrays that the compiler may or may not vectorise.
 #pragma once
 
-#include <cstdint>
 #include <cstring>
 #include <type_traits>
 #include <utility>
+
+#include "isa.hpp"
 
 #if defined(__AVX2__)
 #include <immintrin.h>
@@ -38,10 +39,10 @@ template <class T, int W>
 inline Vec<T, W> smaller(Vec<T, W> a, Vec<T, W> b) {
     return a < b ? a : b;
 }
-// `value` where x is positive, 0 elsewhere
+// `value` where x is positive, `other` elsewhere.
 template <class T, int W>
-inline Vec<T, W> where_positive(Vec<T, W> x, Vec<T, W> value) {
-    return x > 0 ? value : Vec<T, W>{};
+inline Vec<T, W> where_positive(Vec<T, W> x, Vec<T, W> value, Vec<T, W> other = Vec<T, W>{}) {
+    return x > 0 ? value : other;
 }
 template <class T, int W>
 inline Vec<T, W> splat(T a) {
@@ -66,18 +67,18 @@ inline T fold(Vec<T, W> a, F f) {
     else
         return fold<T, W, S / 2>(f(a, swapped<S>(a, std::make_integer_sequence<int, W>{})), f);
 }
-// Lane i from a, or from b where i has the bit S; lane i ^ S instead where `turns_a` or `turns_b` says so.
+// Lane i from a, or from b where i has the bit S; lane i ^ S instead where `swaps_a` or `swaps_b` says so.
 #if defined(__clang__) || __GNUC__ >= 12
-template <int S, bool turns_a, bool turns_b, class V, int... I>
+template <int S, bool swaps_a, bool swaps_b, class V, int... I>
 inline V mixed(V a, V b, std::integer_sequence<int, I...>) {
     constexpr int W = sizeof...(I);
-    return __builtin_shufflevector(a, b, (I & S ? W + (turns_b ? I ^ S : I) : turns_a ? I ^ S : I)...);
+    return __builtin_shufflevector(a, b, (I & S ? W + (swaps_b ? I ^ S : I) : swaps_a ? I ^ S : I)...);
 }
 #else
-template <int S, bool turns_a, bool turns_b, class V, int... I>
+template <int S, bool swaps_a, bool swaps_b, class V, int... I>
 inline V mixed(V a, V b, std::integer_sequence<int, I...>) {
     constexpr int W = sizeof...(I);
-    return __builtin_shuffle(a, b, decltype(a < a){(I & S ? W + (turns_b ? I ^ S : I) : turns_a ? I ^ S : I)...});
+    return __builtin_shuffle(a, b, decltype(a < a){(I & S ? W + (swaps_b ? I ^ S : I) : swaps_a ? I ^ S : I)...});
 }
 #endif
 // Folds W vectors at once: lane i of the answer is fold(rows[i]), to the bit.
@@ -135,8 +136,8 @@ inline Vec<T, W> smaller(Vec<T, W> a, Vec<T, W> b) {
     return Vec<T, W>::map([&](int i) { return a.lane[i] < b.lane[i] ? a.lane[i] : b.lane[i]; });
 }
 template <class T, int W>
-inline Vec<T, W> where_positive(Vec<T, W> x, Vec<T, W> value) {
-    return Vec<T, W>::map([&](int i) { return x.lane[i] > 0 ? value.lane[i] : T(0); });
+inline Vec<T, W> where_positive(Vec<T, W> x, Vec<T, W> value, Vec<T, W> other = Vec<T, W>{}) {
+    return Vec<T, W>::map([&](int i) { return x.lane[i] > 0 ? value.lane[i] : other.lane[i]; });
 }
 template <class T, int W>
 inline Vec<T, W> splat(T a) {
@@ -202,7 +203,7 @@ inline bool any_above_zero(Vec<T, W> a) {
 #endif
     return largest_of<T, W>(a) > 0;
 }
-// Whether any lane has no sign.
+// Whether any lane has no sign bit.
 template <class T, int W>
 inline bool any_positive(Vec<T, W> a) {
 #if defined(__AVX2__)

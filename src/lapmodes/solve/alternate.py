@@ -10,18 +10,17 @@ import numpy as np
 from scipy.sparse import issparse
 
 from .._progress import Step, no_step
-from .._records import HISTORY, Array, Assignments, Graph, Solution, Start
-from .._rows import same_rows, scaled_rows
-from .linear import DenseTerm, linear_term, minimise, unsmoothed
+from .._records import HISTORY, Array, Assignments, Problem, Solution, Start, Status
+from .._rows import one_hot, same_rows, scaled_rows
+from .assignments import solve_assignments
+from .held_rows import HeldRows, hold_rows, solve_free_rows
 from .modes import shift_modes
-from .objective import is_infinite
-from .partial import Pins, solve_pinned
-from .points import Points, nearest_mode, one_hot
-from .sparse_term import SparseTerm
+from .objective import nearest_mode
+from .terms import KEPT, DenseTerm, SparseTerm, linear_term
 
 
 @dataclass(frozen=True)
-class Settings:
+class Stopping:
     """When to stop."""
 
     tol: float = 1e-3
@@ -29,98 +28,79 @@ class Settings:
     gap: float = 1e-4
     """Relative gap to which each Z-step is solved."""
     max_iter: int = 100
-    hard: bool = True
+    exact: bool = True
     """Without smoothing, rest only when no assignment changes any more: an exact fixed point."""
 
 
-def alternate(
-    points: Points,
-    graph: Graph,
-    start: Start,
-    lam: float,
-    sigma: float | Array,
-    settings: Settings,
-    *,
-    pull: Any = None,
-    pins: Pins | None = None,
-    sample_weight: Array | None = None,
-    step: Step = no_step,
-) -> Solution:
+def alternate(problem: Problem, start: Start, stopping: Stopping, step: Step = no_step) -> Solution:
     """Minimise the objective from a start; it falls at every step.
 
-    `pull` (N, K) is added to the linear term; pinned rows are held. Assignments stay dense or sparse, as they start.
+    Assignments stay dense or sparse, as they start.
     """
-    C, Z = start.C, start.Z
-    rest = settings.tol * _length(points, sigma)
+    points, lam, C, Z = problem.points, problem.lam, start.C, start.Z
+    length = points.spread if problem.in_kmeans_limit else float(np.median(problem.bandwidth))
+    rest = stopping.tol * length
+    known = problem.known
+    held = None if known is None else hold_rows(problem.graph, known, Z.shape[1], Z.dtype)
     history: list[tuple[float, ...]] = []
-    converged = stopped = False
+    rests = stopped = False
     term: DenseTerm | SparseTerm | None = None
-    for _ in range(settings.max_iter):
+    while len(history) < stopping.max_iter and not (rests or stopped):
         began = perf_counter()
-        modes = shift_modes(points, scaled_rows(Z, sample_weight), C, sigma, tol=0.1 * rest)
+        weighed = Z if problem.sample_weight is None else scaled_rows(Z, problem.sample_weight)
+        modes = shift_modes(points, weighed, C, problem.bandwidth, tol=0.1 * rest)
         C, term = modes.C, None  # the last one makes room: it is the largest array
-        term = linear_term(points, C, sigma, sample_weight, pull, Z, lam)
+        term = linear_term(problem, C, sparse=issparse(Z), kept=KEPT if lam > 0 else 1)
         middle = perf_counter()
-        result = _assign(points, graph, C, term, lam, sigma, Z, settings, pins)
-        settled = modes.moved <= rest and (lam > 0 or not settings.hard or same_rows(result.Z, Z))
-        Z = result.Z
-        history.append(
-            (
-                result.energy,
-                result.gap,
-                modes.moved,
-                modes.n_iter,
-                result.n_iter,
-                middle - began,
-                perf_counter() - middle,
-            )
-        )
+        result = _assign(problem, C, term, Z, held, stopping.gap)
+        rests = modes.moved <= rest and (lam > 0 or not stopping.exact or same_rows(result.Z, Z))
+        Z, seconds = result.Z, (middle - began, perf_counter() - middle)
+        history.append((result.energy, result.gap, modes.moved, modes.n_iter, result.n_iter, *seconds))
         stopped = step(1, f"objective {result.energy:.6g}  gap {result.gap:.1e}  moved {modes.moved:.1e}")
-        if settled or stopped:
-            converged = settled
-            break
     assert term is not None
-    unlit = _unlit(graph, term, lam, sigma)
     rows = np.array(history, dtype=HISTORY)
-    return Solution(C, Z, result.energy, result.gap, len(rows), converged, stopped, result.converged, rows, unlit)
+    status = Status() if rests and result.certified else _trouble(rows, result, rests, stopped)
+    return Solution(C, Z, result.energy, result.gap, rows, _unreached(problem, term), status)
 
 
 def _assign(
-    points: Points,
-    graph: Graph,
-    C: Array,
-    term: DenseTerm | SparseTerm,
-    lam: float,
-    sigma: float | Array,
-    Z: Any,
-    settings: Settings,
-    pins: Pins | None,
+    problem: Problem, C: Array, term: DenseTerm | SparseTerm, Z: Any, held: HeldRows | None, tol: float
 ) -> Assignments:
-    """The Z-step; without smoothing it is the nearest mode, also where all kernel values underflow."""
-    if lam > 0 and pins is not None:
+    """The Z-step; without smoothing and prior it is the nearest mode, also where all kernel values underflow."""
+    graph, lam, points = problem.graph, problem.lam, problem.points
+    if lam > 0 and held is not None:
         assert isinstance(term, DenseTerm)
-        return solve_pinned(graph, term.B, lam, Z, pins, tol=settings.gap, threads=points.threads)
+        return solve_free_rows(graph, term, lam, Z, held, tol=tol)
     if lam > 0:
-        return minimise(graph, term, lam, Z, settings.gap, points.threads)
-    nearest = term.best if is_infinite(sigma) else nearest_mode(points, C)
-    Z = one_hot(nearest, C.shape[0], points.dtype, sparse=issparse(Z))
-    if pins is not None:
-        Z[pins.pinned] = pins.Z
-    return unsmoothed(term, Z, points.threads)
+        return solve_assignments(graph, term, lam, Z, tol=tol, threads=points.threads)
+    plain = problem.prior is None and not problem.in_kmeans_limit
+    Z = one_hot(nearest_mode(points, C) if plain else term.best, C.shape[0], Z.dtype, sparse=issparse(Z))
+    if held is not None:
+        Z[held.held] = held.Z
+    return Assignments(Z, term.energy(Z), 0.0, 1, True)
 
 
-def _unlit(graph: Graph, term: DenseTerm | SparseTerm, lam: float, sigma: float | Array) -> Array:
+def _trouble(history: Array, result: Assignments, rests: bool, stopped: bool) -> Status:
+    """How the loop ended."""
+    if stopped and not rests:
+        return Status("stopped")
+    if not rests:
+        return Status(
+            "not converged",
+            f"The alternation did not rest within {len(history)} iterations (last movement "
+            f"{history['moved'][-1]:.2e}). Raise 'max_iter' or 'tol'.",
+        )
+    return Status(
+        "not certified",
+        f"The last assignment step ended with a gap of {result.gap:.2e}, more than asked for: a long graph or "
+        "large 'lam'. The assignments are valid; use a smaller 'lam' or a larger 'tol' for a tighter proof.",
+    )
+
+
+def _unreached(problem: Problem, term: DenseTerm | SparseTerm) -> Array:
     """Points in components whose kernel values sum to less than the certificate resolves: any Z is optimal there."""
-    if lam == 0 or is_infinite(sigma) or graph.evenness > 0:  # with balance no part is on its own
-        return np.zeros(graph.component.size, dtype=bool)
-    brightness = np.bincount(graph.component, weights=term.highest, minlength=graph.n_components)
-    size = np.bincount(graph.component, minlength=graph.n_components)
-    dark = brightness <= 1e-6 * term.scale * size / graph.component.size
-    return np.asarray(dark[graph.component])
-
-
-def _length(points: Points, sigma: float | Array) -> float:
-    """The length that movements are measured in: the bandwidth, or the spread of the data."""
-    if is_infinite(sigma):
-        return points.spread
-    return float(np.median(sigma))
+    component = problem.graph.component
+    if problem.lam == 0 or problem.in_kmeans_limit:
+        return np.zeros(component.size, dtype=bool)
+    reached, size = np.bincount(component, weights=term.highest), np.bincount(component)
+    return np.asarray((reached <= 1e-6 * term.scale * size / component.size)[component])

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._records import Array
-from .points import Points, as_points, kernel_values
+from .._records import Array, Points
+from .objective import kernel_values
 
 BLOCK = 2048
 
 
 def log_cluster_sums(points: Points, queries: Points, Z: Array, sigma: float | Array) -> Array:
     """Log of sum_n z_nk N(x; x_n, sigma_n^2 I) for each query and cluster, (M, K), safe from underflow."""
-    D = points.d
+    D = points.X.shape[1]
     widths = np.broadcast_to(np.asarray(sigma, dtype=np.float64), (points.n,))
     norm = -0.5 * D * np.log(2 * np.pi * np.square(widths))
     out = np.empty((queries.n, Z.shape[1]))
     for start in range(0, queries.n, BLOCK):
-        some = as_points(queries.X[start : start + BLOCK], queries.threads)
+        some = queries.take(slice(start, start + BLOCK))
         out[start : start + some.n] = _block(points, some, Z, widths, norm)
     return out
 

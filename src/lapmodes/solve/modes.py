@@ -6,16 +6,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.linalg import norm
+from scipy.sparse import csc_array, csr_array, issparse
 
 from .. import _native
-from .._records import Array, Modes
-from .members import Members
-from .points import Points, inverse_width
+from .._records import Array, Modes, Points
+from .objective import inverse_width
 
 REACH = 0.5
-"""No leap is longer than this many bandwidths: a mode does not jump over a valley."""
+"""No extrapolated step is longer than this many bandwidths: a mode does not jump over a valley."""
 LONGEST = 10
 """Nor longer than this many plain steps."""
+PIECE_BYTES = 32 * 2**20
+"""Most that the sums of all pieces may take."""
+PIECE_MEMBERS = 1024
 
 
 def shift_modes(points: Points, Z: Any, C: Array, sigma: float | Array, *, tol: float, max_iter: int = 100) -> Modes:
@@ -28,27 +32,24 @@ def shift_modes(points: Points, Z: Any, C: Array, sigma: float | Array, *, tol: 
     members = Members.of(Z, points.threads)
     new = C.copy()
     active = np.ones(C.shape[0], dtype=bool)
-    h = inverse_width(sigma, points.dtype)
-    leap = _Leap(C, REACH * float(np.median(sigma)))
-    empty: tuple[int, ...] = ()
+    h = inverse_width(sigma, points.X.dtype)
+    extrapolation = _Extrapolation(C, REACH * float(np.median(sigma)))
     n_iter = 0
     while active.any() and n_iter < max_iter:
         n_iter += 1
         at = _targets(points, members, new, h, active)
-        if n_iter == 1:
-            empty = tuple(np.flatnonzero(at.mass == 0).tolist())
         active &= at.mass > 0
         step = at.target - new
-        rest = _lengths(step) <= tol
-        following = leap.following(step, at)
+        rest = norm(step, axis=1) <= tol
+        following = extrapolation.following(step, at)
         following[rest] = at.target[rest]
         new[active] = following[active]
         active &= ~rest
         if not h.any():
             break
-    new[active] = leap.safe[active]
-    moved = _lengths(new.astype(np.float64) - C).max()
-    return Modes(new, n_iter, float(moved), empty)
+    new[active] = extrapolation.safe[active]
+    moved = norm(new.astype(np.float64) - C, axis=1).max()
+    return Modes(new, n_iter, float(moved))
 
 
 @dataclass(frozen=True)
@@ -63,10 +64,10 @@ class _Shift:
     """Logarithm of each cluster's density at the modes as they are."""
 
 
-class _Leap:
+class _Extrapolation:
     """Anderson acceleration of depth one, a mode at a time: mean-shift converges linearly, along few directions.
 
-    A leap that lowered the density is taken back: the mode goes where plain mean-shift would have taken it.
+    A step that lowered the density is taken back: the mode goes where plain mean-shift would have taken it.
     """
 
     def __init__(self, C: Array, reach: float) -> None:
@@ -82,21 +83,16 @@ class _Leap:
         size = np.einsum("kd,kd->k", change, change)
         share = np.einsum("kd,kd->k", step, change) / np.where(size > 0, size, 1)
         ahead = at.target - self.safe
-        near = -share * _lengths(ahead) <= np.minimum(self.reach, LONGEST * _lengths(step))
-        leaps = np.flatnonzero(near & (share < 0) & ~np.isinf(self.level) & ~fell)
+        near = -share * norm(ahead, axis=1) <= np.minimum(self.reach, LONGEST * norm(step, axis=1))
+        longer = np.flatnonzero(near & (share < 0) & ~np.isinf(self.level) & ~fell)
         following = at.target.copy()
-        following[leaps] -= share[leaps, None] * ahead[leaps]
+        following[longer] -= share[longer, None] * ahead[longer]
         following[fell] = self.safe[fell]
-        # Where a leap was taken back nothing is known of the place that follows: it starts afresh.
+        # Where a step was taken back nothing is known of the place that follows: it starts afresh.
         self.level = np.where(fell, -np.inf, at.level)
         self.safe[~fell] = at.target[~fell]
         self.step = step
         return following
-
-
-def _lengths(rows: Array) -> Array:
-    """Norm of each row, without a temporary."""
-    return np.asarray(np.sqrt(np.einsum("kd,kd->k", rows, rows)))
 
 
 def _targets(points: Points, members: Members, C: Array, h: Array, active: Array) -> _Shift:
@@ -106,7 +102,7 @@ def _targets(points: Points, members: Members, C: Array, h: Array, active: Array
     sums = np.empty((pieces.owner.size, C.shape[1]))
     lists = members.indptr, members.rows, members.values, pieces.bounds
     modes = C, np.einsum("kd,kd->k", C, C), h
-    _native.shift_pieces(*points.arrays, *lists, *modes, peak, mass, value, sums, points.threads)
+    _native.mean_shift_sums(points.arrays, *lists, *modes, peak, mass, value, sums, points.threads)
     top = np.full(C.shape[0], -np.inf)
     np.maximum.at(top, pieces.owner, peak)
     with np.errstate(invalid="ignore"):
@@ -116,3 +112,54 @@ def _targets(points: Points, members: Members, C: Array, h: Array, active: Array
     with np.errstate(divide="ignore", invalid="ignore"):
         level = np.where(total > 0, np.log(pieces.total(share, value)) + top, -np.inf)
     return _Shift(target, total, level)
+
+
+@dataclass(frozen=True)
+class Members:
+    """The points with a share in each cluster, in order, and their shares."""
+
+    indptr: Array
+    rows: Array
+    values: Array
+
+    @staticmethod
+    def of(Z: Any, threads: int) -> Members:
+        """The positive entries of Z (N, K), an array or sparse, column by column."""
+        if issparse(Z):
+            Z = csc_array(Z)
+            Z.sort_indices()
+            return Members(Z.indptr.astype(np.int64), Z.indices.astype(np.int32, copy=False), Z.data)
+        n, K = Z.shape
+        counts = np.empty((max(1, min(64, n // 1024)), K), dtype=np.int64)
+        _native.count_members(Z, counts, threads)
+        ends = counts.T.cumsum().reshape(K, -1)
+        rows, values = np.empty(ends[-1, -1], dtype=np.int32), np.empty(ends[-1, -1], dtype=Z.dtype)
+        _native.list_members(Z, np.ascontiguousarray((ends - counts.T).T), rows, values, threads)
+        return Members(np.concatenate([[0], ends[:, -1]]), rows, values)
+
+    def pieces(self, active: Array, D: int) -> Pieces:
+        """The lists of active clusters cut up: fixed by the problem, so that threads do not change the result."""
+        length = max(PIECE_MEMBERS, -(-8 * D * self.rows.size // PIECE_BYTES))
+        parts = np.where(active, -(-np.diff(self.indptr) // length), 0)
+        begins = np.concatenate([[0], parts.cumsum()])
+        owner = np.repeat(np.arange(active.size), parts)
+        start = self.indptr[owner] + length * (np.arange(owner.size) - begins[owner])
+        bounds = np.column_stack([owner, start, np.minimum(start + length, self.indptr[owner + 1])])
+        return Pieces(owner, begins, bounds)
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """Stretches of the lists, each with sums of its own."""
+
+    owner: Array
+    """The cluster of each piece."""
+    begins: Array
+    """First piece of each cluster."""
+    bounds: Array
+    """Cluster, first and last + 1 of its members."""
+
+    def total(self, share: Array, parts: Array) -> Array:
+        """Sums over the pieces of each cluster, each piece times its share."""
+        shape = (self.begins.size - 1, share.size)
+        return np.asarray(csr_array((share, np.arange(share.size), self.begins), shape=shape) @ parts)

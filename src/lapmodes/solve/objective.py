@@ -1,79 +1,97 @@
-"""The objective, eq. (5) of the paper, and its certificate: the only place with the formula.
+"""The objective, eq. (5) of the paper with a prior, and its certificate: the only place with the formula.
 
-E(Z, C) = lam tr(Z' L Z) - tr(B' Z), with b_nk = w_n G(|(x_n - c_k) / sigma_n|^2) and w_n the sample weight.
-With balance L has c d d' added, d its diagonal and c = balance / sum(d): convex, and c d d' <= balance diag(d).
-For infinite bandwidth the kernel's expansion leaves b_nk = -w_n |x_n - c_k|^2 (Laplacian K-means).
+E(Z, C) = lam tr(Z'LZ) - tr((B + alpha P)'Z), with b_nk = w_n G(|(x_n - c_k) / sigma_n|^2), G(t) = exp(-t / 2), and w_n
+the sample weight. For infinite sigma the kernel's expansion leaves b_nk = -w_n |x_n - c_k|^2 (Laplacian K-means).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 
 from .. import _native
-from .._records import Array, Certificate, Graph
-from .points import Points, kernel_values
+from .._records import Array, Certificate, Graph, Points
+
+BLOCK_ENTRIES = 2**19
+"""Most kernel values at once where only a summary of them is wanted."""
 
 
-def fidelity(points: Points, C: Array, sigma: float | Array, sample_weight: Array | None) -> Array:
-    """B (N, K), the linear term of the objective at modes C."""
-    B = kernel_values(points, C, sigma, squared=is_infinite(sigma))
+def kernel_values(
+    points: Points, C: Array, sigma: float | Array, sample_weight: Array | None = None, *, squared: bool = False
+) -> Array:
+    """B (N, K): w_n exp(-|x_n - c_k|^2 / (2 sigma_n^2)); minus w_n times the squared distance if `squared`."""
+    X = points.X
+    B = np.empty((X.shape[0], C.shape[0]), dtype=X.dtype)
+    h = inverse_width(sigma, X.dtype)
+    _native.kernel_values(points.arrays, *mode_columns(C, X.dtype), h, squared, B, points.threads)
     if sample_weight is not None:
         B *= sample_weight[:, None]
     return B
 
 
-def is_infinite(sigma: float | Array) -> bool:
-    """Whether this bandwidth is the K-means limit."""
-    return bool(np.isinf(sigma).all())
+def inverse_width(sigma: float | Array, dtype: Any) -> Array:
+    """The factor h = 1 / (2 sigma^2), one value or one a point; zero for infinite sigma.
+
+    A width whose square underflows counts as the smallest one that does not.
+    """
+    with np.errstate(over="ignore", divide="ignore"):
+        h = 0.5 / np.square(np.atleast_1d(np.asarray(sigma, dtype=np.float64)))
+    return np.minimum(h, np.finfo(dtype).max / 1e4).astype(dtype)
 
 
-def statistics(n: int) -> Array:
+def mode_columns(C: Array, dtype: Any) -> tuple[Array, Array]:
+    """Modes as columns, padded to whole vectors, and their squared norms: what the native kernels take."""
+    K, D = C.shape
+    lanes = _native.LANES_FLOAT32 if dtype == np.float32 else _native.LANES_FLOAT64
+    columns = np.zeros((D, -(-K // lanes) * lanes), dtype=dtype)
+    columns[:, :K] = C.T
+    return columns, np.einsum("dk,dk->k", columns, columns)
+
+
+def row_blocks(points: Points, K: int) -> Iterator[tuple[slice, Points]]:
+    """The points in blocks whose kernel values at K modes are few enough to hold."""
+    size = max(1, BLOCK_ENTRIES // K)
+    for start in range(0, points.n, size):
+        rows = slice(start, min(start + size, points.n))
+        yield rows, points if rows == slice(0, points.n) else points.take(rows)
+
+
+def nearest_mode(points: Points, C: Array) -> Array:
+    """Index of the mode nearest to each point; the first one among equals."""
+    blocks = row_blocks(points, C.shape[0])
+    return np.concatenate([kernel_values(some, C, 1.0, squared=True).argmax(axis=1) for _, some in blocks])
+
+
+def nearest_points(points: Points, C: Array) -> Array:
+    """Index of the point nearest to each mode; the first one among equals."""
+    nearest, best = np.zeros(C.shape[0], dtype=np.intp), np.full(C.shape[0], -np.inf)
+    for rows, some in row_blocks(points, C.shape[0]):
+        minus_d2 = kernel_values(some, C, 1.0, squared=True)
+        at = minus_d2.argmax(axis=0)
+        value = np.take_along_axis(minus_d2, at[None], axis=0)[0]
+        nearer = value > best
+        nearest[nearer], best[nearer] = rows.start + at[nearer], value[nearer]
+    return nearest
+
+
+def certify(graph: Graph, B: Array, lam: float, Z: Array, threads: int = 1) -> Certificate:
+    """Energy of Z and a bound on E(Z) - min E, in double precision; B is the whole linear term.
+
+    The Z-step is convex, so with g the gradient, sum_n (<g_n, z_n> - min_k g_nk) is such a bound.
+    """
+    stats = block_statistics(Z.shape[0])
+    _native.certify(*graph.arrays, B, lam, Z, stats, threads)
+    return certificate_from(stats, lam)
+
+
+def block_statistics(n: int) -> Array:
     """Room for what the native sweeps sum over each block of rows."""
     return np.empty((-(-n // _native.BLOCK_ROWS), 4))
 
 
-def certificate_from(stats: Array, lam: float, least: float = 0.0) -> Certificate:
-    """Energy and gap from the block sums of a sweep; `least` is what even masses cost."""
+def certificate_from(stats: Array, lam: float) -> Certificate:
+    """Energy and gap from the block sums of a sweep."""
     smoothness, linear, gap = stats[:, :3].sum(axis=0)
-    return Certificate(float(lam * (smoothness + least) - linear), float(gap))
-
-
-def certify(graph: Graph, B: Array, lam: float, Z: Array, threads: int = 1) -> Certificate:
-    """Energy of Z and a bound on E(Z) - min E, in double precision.
-
-    The Z-step is convex, so with g the gradient, sum_n (<g_n, z_n> - min_k g_nk) is such a bound.
-    """
-    stats = statistics(Z.shape[0])
-    _native.certify(*graph.arrays, B, lam, even_masses(graph, Z, threads), Z, stats, threads)
-    return certificate_from(stats, lam, least_unevenness(graph, Z.shape[1]))
-
-
-def even_masses(graph: Graph, Z: Array, threads: int) -> Array:
-    """The vector c (Z'd - s/K) with s = sum(d), by which the native loops add c d d' to L; empty without balance.
-
-    Where rows of Z sum to 1, s/K changes neither steps nor certificate, and the energy by a constant that would
-    drown the rest in single precision.
-    """
-    if graph.evenness == 0:
-        return np.empty(0, dtype=Z.dtype)
-    sums = np.empty((-(-Z.shape[0] // _native.BLOCK_ROWS), Z.shape[1]))
-    _native.masses(graph.diagonal, Z, sums, threads)
-    total = sums.sum(axis=0)
-    return (graph.evenness * (total - total.mean())).astype(Z.dtype)
-
-
-def least_unevenness(graph: Graph, K: int) -> float:
-    """The balance c |Z'd|^2 where all masses are the same: c s^2 / K."""
-    return balance_of(graph) * float(graph.diagonal.sum(dtype=np.float64)) / K if graph.evenness else 0.0
-
-
-def balance_of(graph: Graph) -> float:
-    """The weight of the balance beside the Laplacian: c sum(d)."""
-    return graph.evenness * float(graph.diagonal.sum(dtype=np.float64))
-
-
-def scale_of(B: Array, threads: int = 1) -> float:
-    """What a relative gap is relative to: sum_n max_k b_nk (above the row's minimum where that is negative)."""
-    sums = np.empty(-(-B.shape[0] // _native.BLOCK_ROWS))
-    _native.spreads(np.ascontiguousarray(B), sums, threads)
-    return float(sums.sum())
+    return Certificate(float(lam * smoothness - linear), float(gap))

@@ -1,0 +1,202 @@
+"""All parameters: checked by one table, resolved once into one frozen record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from . import _native
+from ._validation import parameter_error
+from .graph.affinity import KINDS
+from .solve.alternate import Stopping
+
+INITS = ("auto", "consensus", "k-means", "k-means++", "random", "spectral")
+GAP = 1e-4
+"""Relative gap to which the assignment steps are solved, unless `tol` asks for less."""
+
+
+def _quoted(names: tuple[str, ...]) -> str:
+    return ", ".join(map(repr, names))
+
+
+def is_int(value: Any, low: int | None = None) -> bool:
+    """Whether this is an integer (not a bool) of at least `low`."""
+    return isinstance(value, Integral) and not isinstance(value, bool) and (low is None or int(value) >= low)
+
+
+def is_float(value: Any, low: float = 0.0) -> bool:
+    """Whether this is a finite real number (not a bool) of at least `low`."""
+    return isinstance(value, Real) and not isinstance(value, bool) and low <= float(value) < np.inf
+
+
+CONSTRAINTS: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "n_clusters": ("an int of at least 1", lambda value: is_int(value, 1)),
+    "lam": (
+        "a finite float of at least 0 or 'auto'",
+        lambda value: is_float(value) or (isinstance(value, str) and value == "auto"),
+    ),
+    "bandwidth": (
+        "a float above 0, numpy.inf, 'auto' or 'entropic'",
+        lambda value: (
+            (isinstance(value, str) and value in ("auto", "entropic"))
+            or (isinstance(value, Real) and not isinstance(value, bool) and float(value) > 0)
+        ),
+    ),
+    "affinity": (
+        f"a callable or one of {_quoted(('auto', *KINDS, 'precomputed'))}; a graph goes to fit(X, graph=W)",
+        lambda value: callable(value) or (isinstance(value, str) and value in ("auto", "precomputed", *KINDS)),
+    ),
+    "n_neighbors": ("an int of at least 1", lambda value: is_int(value, 1)),
+    "metric": ("'euclidean' or 'cosine'", lambda value: isinstance(value, str) and value in ("euclidean", "cosine")),
+    "laplacian": (
+        "'unnormalized' or 'normalized'",
+        lambda value: isinstance(value, str) and value in ("unnormalized", "normalized"),
+    ),
+    "init": (
+        f"one of {_quoted(INITS)}, an array of modes or a tuple (modes, assignments)",
+        lambda value: not isinstance(value, str) or value in INITS,
+    ),
+    "prior_weight": ("a finite float of at least 0", is_float),
+    "n_init": ("an int of at least 1", lambda value: is_int(value, 1)),
+    "max_iter": ("an int of at least 1", lambda value: is_int(value, 1)),
+    "tol": ("a finite float of at least 0", is_float),
+    "sparse_assignments": ("True or False", lambda value: isinstance(value, (bool, np.bool_))),
+    "n_jobs": ("None or an int other than 0", lambda value: value is None or (is_int(value) and value != 0)),
+    "random_state": ("None, an int or a RandomState", lambda value: True),
+    "verbose": (
+        "True, False or a callable",
+        lambda value: callable(value) or isinstance(value, (bool, np.bool_, Integral)),
+    ),
+}
+"""For each parameter what it must be, in words and as a check. Randomness is checked where it is drawn."""
+
+RENAMED_VALUES = {("bandwidth", "adaptive"): "entropic", ("affinity", "adaptive"): "self-tuning"}
+REMOVED = {
+    "anchor": "It is now 'prior_weight', the weight of the prior that init='consensus' brings.",
+    "balance": "It was removed: it measured no better.",
+    "path": "Use lapmodes.fit_path, which yields a fitted model for each step.",
+    "callback": "Pass the callable as 'verbose'.",
+}
+"""Parameters of 0.1, and what to write instead."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a fit was asked for, each 'auto' resolved by itself as far as that is possible without the data."""
+
+    owner: str
+    """Name of the estimator, for messages."""
+    n_clusters: int
+    lam: float | None
+    """None: one over the graph's mean degree, less where a cluster would die of it."""
+    bandwidth: float | str
+    """A number, 'auto' (from the neighbours) or 'entropic' (one for each point)."""
+    affinity: Any
+    """The kind of graph to build, 'precomputed', or None where no graph is needed."""
+    n_neighbors: int
+    metric: str
+    laplacian: str
+    init: Any
+    """The kind of start, or a given one."""
+    consensus: bool
+    """Whether the start is a consensus of candidates."""
+    prior_weight: float
+    n_init: int
+    stopping: Stopping
+    sparse: bool
+    threads: int
+    random_state: Any
+    steps: Any = None
+    """The path to follow: None, a number of geometric steps, or a list of (lam, bandwidth); a name in it stands for
+    the resolved value."""
+
+
+def resolve_settings(owner: str, values: dict[str, Any], graph_given: bool, steps: Any = None) -> Settings:
+    """Check all parameters, and resolve those that can be resolved without the data."""
+    check_parameters(owner, values)
+    lam, init = values["lam"], values["init"]
+    affinity = _graph_kind(values, graph_given, steps)
+    if isinstance(init, str) and init == "auto":
+        init = "k-means" if affinity is None else "consensus"
+    tol = float(values["tol"])
+    return Settings(
+        owner=owner,
+        n_clusters=int(values["n_clusters"]),
+        lam=None if isinstance(lam, str) else float(lam),
+        bandwidth=values["bandwidth"] if isinstance(values["bandwidth"], str) else float(values["bandwidth"]),
+        affinity=affinity,
+        n_neighbors=int(values["n_neighbors"]),
+        metric=values["metric"],
+        laplacian=values["laplacian"],
+        init=init,
+        consensus=isinstance(init, str) and init == "consensus",
+        prior_weight=float(values["prior_weight"]),
+        n_init=int(values["n_init"]) if isinstance(init, str) else 1,
+        stopping=Stopping(tol, min(GAP, tol) or GAP, int(values["max_iter"])),
+        sparse=bool(values["sparse_assignments"]),
+        threads=effective_threads(values["n_jobs"]),
+        random_state=values["random_state"],
+        steps=steps,
+    )
+
+
+def check_parameters(owner: str, values: dict[str, Any]) -> None:
+    """Refuse a parameter that is not what the table says."""
+    for name, (expected, is_valid) in CONSTRAINTS.items():
+        value = values[name]
+        if not is_valid(value):
+            new = RENAMED_VALUES.get((name, value)) if isinstance(value, str) else None
+            hint = f" {value!r} of version 0.1 is now called {new!r}." if new else ""
+            raise parameter_error(owner, name, expected, value, hint)
+
+
+class OldAttribute:
+    """An attribute of 0.1: reading it says what took its place."""
+
+    def __init__(self, instead: str) -> None:
+        self.instead = instead
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: object, owner: type) -> None:
+        raise AttributeError(f"{owner.__name__} has no {self.name!r} since version 0.2: see {self.instead}.")
+
+
+def refuse_old_names(owner: str, names: dict[str, Any]) -> None:
+    """Say what took the place of parameters that are no more."""
+    for name in names:
+        if name in REMOVED:
+            raise TypeError(f"{owner} has no parameter {name!r} since version 0.2. {REMOVED[name]}")
+        raise TypeError(f"{owner} got an unexpected parameter {name!r}. See {owner}().get_params() for those it has.")
+
+
+def _graph_kind(values: dict[str, Any], graph_given: bool, steps: Any) -> Any:
+    """The affinity to build, 'precomputed', or None where no graph is needed."""
+    kind, init = values["affinity"], values["init"]
+    if graph_given and kind not in ("auto", "precomputed"):
+        raise ValueError(
+            f"A 'graph' was given to fit, but 'affinity' is {kind!r}. Leave 'graph' out or use affinity='precomputed'."
+        )
+    if kind == "precomputed" and not graph_given:
+        raise ValueError("affinity='precomputed' needs the graph: call fit(X, graph=W).")
+    if graph_given:
+        return "precomputed"
+    lams = [lam for lam, _ in steps] if isinstance(steps, list) else [values["lam"]]
+    start_needs_it = isinstance(init, str) and init in ("spectral", "consensus")
+    if not start_needs_it and all(lam == 0 for lam in lams):
+        return None
+    return "self-tuning" if kind == "auto" else kind
+
+
+def effective_threads(n_jobs: int | None) -> int:
+    """None: what OpenMP would use; -1: all processors, -2: all but one, and so on."""
+    if n_jobs is None:
+        return int(_native.max_threads())
+    from joblib import cpu_count
+
+    return n_jobs if n_jobs > 0 else max(1, cpu_count() + 1 + n_jobs)

@@ -1,0 +1,118 @@
+"""Exactly K communities of a graph: the Leiden method with its resolution searched for K."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import coo_array
+
+from .. import _native
+from .._records import Array
+from .._rows import row_arrays
+
+ROUNDS = 2
+SEARCHES = 20
+COARSE_POINTS, COARSE_MEMBERS = 20_000, 500
+"""Above so many points, and so many a cluster, the resolution is searched for on a graph of small communities."""
+FINE = 8
+"""Resolution of these, a cluster: some ten to a hundred of them make one."""
+
+
+def community_labels(W: Any, K: int, seed: int) -> Array:
+    """K communities of high modularity; where no resolution gives K, the next larger number is merged.
+
+    Where there are many points, those of small communities first stay together; at the end each may move again.
+    """
+    if W.shape[0] <= max(COARSE_POINTS, COARSE_MEMBERS * K):
+        return _search(W, K, seed)[0]
+    count, small = _leiden(W, float(FINE * K), 1, seed)
+    if count <= K:
+        return _search(W, K, seed)[0]
+    among, resolution = _search(_merged(W, small, count), K, seed)
+    labels = among[small]
+    count, moved = _leiden(W, resolution, 1, seed, labels)
+    return moved if count == K else labels
+
+
+def _leiden(W: Any, resolution: float, rounds: int, seed: int, labels: Array | None = None) -> tuple[int, Array]:
+    """How many communities, and which; beginning with `labels` or with each point alone."""
+    labels = np.arange(W.shape[0], dtype=np.int32) if labels is None else labels.copy()
+    indptr, indices, weights = row_arrays(W)
+    return _native.leiden(indptr, indices, weights, resolution, rounds, seed, labels), labels
+
+
+def _search(W: Any, K: int, seed: int) -> tuple[Array, float]:
+    """K communities and the resolution that gives them."""
+    # The logs of resolution and count; one community at resolution zero, say 1e-4.
+    low, high = (np.log(1e-4), 0.0), (np.inf, np.inf)
+    point, finest = 0.0, None
+    for search in range(SEARCHES):
+        resolution = float(np.exp(point))
+        count, labels = _leiden(W, resolution, ROUNDS, seed)
+        if count == K:
+            return labels, resolution
+        if count > K:
+            high, finest = (point, np.log(count)), labels
+        else:
+            low = (point, np.log(count))
+        point = _between(low, high, np.log(K), search)
+    finest = np.arange(W.shape[0], dtype=np.int32) if finest is None else finest
+    return merge_communities(W, finest, K), resolution
+
+
+def _merged(W: Any, labels: Array, count: int) -> Any:
+    """The graph between communities; weights inside stay as loops."""
+    rows = np.repeat(labels, np.diff(W.indptr))
+    return coo_array((W.data, (rows, labels[W.indices])), shape=(count, count)).tocsr()
+
+
+def _between(low: tuple[float, float], high: tuple[float, float], wanted: float, search: int) -> float:
+    """Where to look next: outward while unbounded, then on the line through both ends, or half way in turn."""
+    if np.isinf(high[0]):
+        return low[0] + 1.0 + 0.5 * search
+    share = (wanted - low[1]) / (high[1] - low[1]) if search % 2 == 0 else 0.5
+    return low[0] + float(np.clip(share, 0.1, 0.9)) * (high[0] - low[0])
+
+
+def merge_communities(W: Any, labels: Array, K: int) -> Array:
+    """Merge the two communities that modularity wants together most until K are left."""
+    A = between(W, labels)
+    total = max(float(A.sum()), np.finfo(float).tiny)
+    owner = np.arange(A.shape[0])
+    alive = list(range(A.shape[0]))
+    while len(alive) > K:
+        part = A[np.ix_(alive, alive)] / total
+        mass = part.sum(axis=1)
+        gain = part - np.outer(mass, mass)
+        np.fill_diagonal(gain, -np.inf)
+        i, j = sorted(alive[x] for x in np.unravel_index(gain.argmax(), gain.shape))
+        A[i] += A[j]
+        A[:, i] += A[:, j]
+        owner[owner == j] = i
+        alive.remove(j)
+    return np.unique(owner, return_inverse=True)[1].astype(np.int32)[labels]
+
+
+def between(W: Any, labels: Array) -> Array:
+    """The weights between clusters, (K, K), each pair of points counted twice."""
+    K = int(labels.max()) + 1
+    start = np.repeat(labels.astype(np.int64), np.diff(W.indptr))
+    flat = np.bincount(start * K + labels[W.indices], weights=W.data, minlength=K * K)
+    return flat.reshape(K, K)
+
+
+def modularity(W: Any, labels: Array) -> float:
+    """Newman's modularity of a partition."""
+    A = between(W, labels)
+    total = A.sum()
+    return float(np.trace(A) / total - np.square(A.sum(axis=1) / total).sum()) if total > 0 else 0.0
+
+
+def normalized_cut(W: Any, labels: Array) -> float:
+    """Mean over clusters of the share of their degree that leaves them."""
+    K = int(labels.max()) + 1
+    degree, within = np.zeros(K), np.zeros(K)
+    indptr, indices, weights = row_arrays(W)
+    _native.cluster_degrees(indptr, indices, weights, labels.astype(np.int32, copy=False), degree, within)
+    return float(np.mean(1 - within / np.where(degree > 0, degree, 1)))
