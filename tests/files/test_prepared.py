@@ -38,8 +38,9 @@ def test_a_model_without_a_recipe_takes_rows_as_they_are(tmp_path):
 def test_new_rows_have_no_place_in_a_graph_of_the_file(tmp_path):
     from sklearn.neighbors import kneighbors_graph
 
-    graph = kneighbors_graph(rows(), 5)
-    recipe, _, points = learn(Table(matrix=rows()), scale="none")
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    graph = kneighbors_graph(X, 5)
+    recipe, _, points = learn(Table(matrix=X), scale="none")
     model = LaplacianKModes(2, random_state=0, n_jobs=1).fit(points, graph=graph.maximum(graph.T))
     PreparedModel(model, recipe).save(tmp_path / "model.npz")
     with pytest.raises(FileError, match="Fit with --no-graph"):

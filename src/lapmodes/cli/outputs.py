@@ -15,6 +15,7 @@ from ..files import PreparedModel
 from ..files.atomic import PIPE, file_name
 from ..files.formats import MATRIX_FORMATS, TABLE_FORMATS
 from ..files.results import sink, write_columns
+from ..metrics import adjusted_rand, clustering_accuracy, normalized_mutual_info
 from ..report.content import ReportContent, points_of, selection_reason, selection_rows
 from .fitting import FitRun, preparation_lines
 from .options import column_list, further_parameters, to_toml
@@ -184,14 +185,10 @@ def summary(run: FitRun) -> dict[str, Any]:
 
 def agreement(truth: Any, labels: Any) -> dict[str, float]:
     """How well the clusters match known classes."""
-    from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
-
-    from ..metrics import clustering_accuracy
-
     return {
-        "accuracy": float(clustering_accuracy(truth, labels)),
-        "adjusted_rand_index": float(adjusted_rand_score(truth, labels)),
-        "normalized_mutual_information": float(normalized_mutual_info_score(truth, labels, average_method="max")),
+        "accuracy": clustering_accuracy(truth, labels),
+        "adjusted_rand_index": adjusted_rand(truth, labels),
+        "normalized_mutual_information": normalized_mutual_info(truth, labels),
     }
 
 

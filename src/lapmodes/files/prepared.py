@@ -7,11 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from .. import load
 from .._records import Array
-from .._rows import largest_columns
 from .base import FileError, Table, existing_file
 from .recipe import Recipe
 
@@ -59,12 +56,7 @@ class PreparedModel:
         first_row : int, default=0
             Number of its first row in the file, for error messages.
         """
-        if self.model.graph_given_:
-            raise FileError(
-                "This model was fitted on a graph from the file, in which new rows have no place. "
-                "Fit with --no-graph to predict new rows."
-            )
-        return self.model.predict_proba(self.recipe.apply(table, first_row))
+        return self.model.predict_proba(self._points(table, first_row))
 
     def predict(self, table: Table) -> Array:
         """Cluster of largest assignment of the rows of a table.
@@ -74,7 +66,16 @@ class PreparedModel:
         table : Table
             As :func:`lapmodes.files.read` returns it.
         """
-        return largest_columns(self.predict_proba(table)).astype(np.int32)
+        return self.model.predict(self._points(table))
+
+    def _points(self, table: Table, first_row: int = 0) -> Any:
+        """The rows of a table as points for the model, if it can place new points."""
+        if self.model.graph_given_:
+            raise FileError(
+                "This model was fitted on a graph from the file, in which new rows have no place. "
+                "Fit with --no-graph to predict new rows."
+            )
+        return self.recipe.apply(table, first_row)
 
     def save(self, file: str | os.PathLike[str]) -> None:
         """Write both to one `.npz`, without pickle; :func:`lapmodes.load` reads the estimator alone.

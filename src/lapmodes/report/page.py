@@ -17,7 +17,6 @@ from scipy.sparse import issparse
 from .. import __version__
 from .._persistence import atomic_write
 from .._records import Array
-from .._rows import largest_values
 from ..metrics import assignment_entropy, neighbor_log_density
 from .clusters import cluster_cards
 from .content import ReportContent, report_content
@@ -117,7 +116,7 @@ def page(content: ReportContent) -> str:
 def opening(content: ReportContent, sizes: Array) -> str:
     """What was done, in one paragraph and a few numbers."""
     n, d = content.points.shape
-    sure = float((largest_values(content.model.assignments_) >= SURE).mean())
+    sure = float((content.model.probabilities_ >= SURE).mean())
     cards = [
         (f"{n:,}", "rows"),
         (f"{d:,}", "columns used"),

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from .._records import Array
-from .._rows import largest_values
 from ..metrics import CHUNK_ENTRIES, outlier_scores
 from ..plotting.style import columns_without_names
 from .clusters import dense_row, describe, row_name, value_range
@@ -42,7 +41,7 @@ def uncertain_rows(content: ReportContent, entropy: Array) -> str:
         ]
         for row, a, b in zip(rows, first, second, strict=True)
     ]
-    count = int((largest_values(Z) < SURE).sum())
+    count = int((content.model.probabilities_ < SURE).sum())
     return (
         f"<p>{count:,} of {content.n:,} rows belong to no cluster to {SURE:.0%} or more. Look at these before you act "
         "on their cluster.</p>"
