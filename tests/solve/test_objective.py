@@ -52,7 +52,10 @@ def test_nearest_modes_and_points_whatever_the_blocks(seed, n, K, entries):
 
 @settings(max_examples=60, deadline=None)
 @given(
-    seed=st.integers(0, 2**32 - 1), n=st.integers(1, 12), K=st.integers(1, 5), lam=st.sampled_from([0.0, 0.1, 1.0, 50.0])
+    seed=st.integers(0, 2**32 - 1),
+    n=st.integers(1, 12),
+    K=st.integers(1, 5),
+    lam=st.sampled_from([0.0, 0.1, 1.0, 50.0]),
 )
 def test_certificate_of_any_assignment_bounds_its_distance_to_the_optimum(seed, n, K, lam):
     rng = np.random.default_rng(seed)
