@@ -57,20 +57,23 @@ def test_ten_neighbours_and_bridges_give_the_same_tree(sizes, reach):
 
 @settings(max_examples=100, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(2, 60), k=st.integers(1, 6), small=st.sampled_from([2, 4, 256]))
-def test_no_tree_of_neighbours_and_bridges_is_shorter(seed, n, k, small):
-    """Allowed are edges between neighbours, and any edge between parts that no neighbours link."""
+def test_parts_have_shortest_trees_and_shortest_bridges(seed, n, k, small):
+    """The least length within the parts that neighbours link, and the least that joins these parts."""
     X = np.random.default_rng(seed).normal(size=(n, 2))
     near = make_index(X, 1).query_self(k)
     D = cdist(X, X)
     listed = np.zeros((n, n), dtype=bool)
     np.put_along_axis(listed, near.indices.astype(np.intp), True, axis=1)
     part = connected_components(csr_array(listed), directed=False)[1]
-    allowed = listed | listed.T | (part[:, None] != part)
+    within = minimum_spanning_tree(csr_array(np.where(listed | listed.T, D, 0))).sum()
+    parts = range(part.max() + 1)
+    between = np.array([[D[np.ix_(part == a, part == b)].min() if a != b else 0 for b in parts] for a in parts])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(spanning, "SMALL_PART", small)
         tree = spanning_tree(X, near, 1)
-    assert is_spanning(tree, n) and allowed[tree.start, tree.end].all()
-    assert tree.length.sum() == pytest.approx(minimum_spanning_tree(csr_array(np.where(allowed, D, 0))).sum())
+    assert is_spanning(tree, n)
+    np.testing.assert_allclose(tree.length, D[tree.start, tree.end])
+    assert tree.length.sum() == pytest.approx(within + minimum_spanning_tree(csr_array(between)).sum())
 
 
 def test_duplicates_are_spanned():
