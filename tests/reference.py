@@ -96,5 +96,5 @@ def neighbor_graph(X, k=8):
     order = np.argsort(D, axis=1, kind="stable")
     near = np.zeros(D.shape, dtype=bool)
     np.put_along_axis(near, order[:, 1 : k + 1], True, axis=1)
-    scale = np.take_along_axis(D, order[:, [7]], axis=1)
+    scale = np.take_along_axis(D, order[:, [min(7, len(D) - 1)]], axis=1)
     return sp.csr_array(np.where(near | near.T, np.exp(-D * D / (scale * scale.T)), 0.0))
