@@ -6,10 +6,10 @@ import scipy.sparse as sp
 from reference import kernel, project, random_affinity
 
 from lapmodes import _native
+from lapmodes._records import Points
 from lapmodes.graph.laplacian import build_graph
 from lapmodes.solve.modes import shift_modes
-from lapmodes.solve.objective import certify, statistics
-from lapmodes.solve.points import as_points, kernel_values
+from lapmodes.solve.objective import block_statistics, certify, kernel_values
 
 ISAS = {"baseline": ["baseline"], "avx2": ["baseline", "avx2"], "avx512": ["baseline", "avx2", "avx512"]}
 
@@ -25,7 +25,7 @@ def isa(request):
 def sweep(graph, B, lam, Z, Z_old, WZ_old, momentum, threads=1):
     Z_next, WZ = Z_old.copy(), WZ_old.copy()
     step = (1 / (4 * lam * graph.diagonal)).astype(B.dtype)
-    stats = statistics(len(B))
+    stats = block_statistics(len(B))
     changed_at, announced_at = np.zeros(len(B), np.uint8), np.full(len(B), -9, np.int32)
     row_stats = np.zeros((len(stats), 3, _native.BLOCK_ROWS), B.dtype)
     state = changed_at, announced_at, 0, 1000, row_stats, stats
@@ -103,7 +103,7 @@ def test_kernel_values(isa, K, dtype, sparse):
     X = (rng.normal(size=(257, 9)) * (rng.random((257, 9)) < 0.5)).astype(dtype)
     C = X[:K] + dtype(0.1)
     widths = rng.uniform(0.3, 2, 257).astype(dtype)
-    points = as_points(sp.csr_array(X) if sparse else X, 2)
+    points = Points(sp.csr_array(X) if sparse else X, 2)
     for sigma in (0.8, widths):
         B = kernel_values(points, C, sigma)
         assert B.dtype == dtype
@@ -115,7 +115,7 @@ def test_kernel_values(isa, K, dtype, sparse):
 def test_exponential_is_accurate_to_rounding(isa):
     for dtype, reach in ((np.float32, 80), (np.float64, 700)):
         X = np.sqrt(2 * np.linspace(0, reach, 20001)).astype(dtype)[:, None]
-        B = kernel_values(as_points(X, 1), np.zeros((1, 1), dtype), 1.0)[:, 0]
+        B = kernel_values(Points(X, 1), np.zeros((1, 1), dtype), 1.0)[:, 0]
         exact = np.exp(-np.square(X[:, 0]).astype(np.longdouble) / 2)
         assert np.abs(B / exact - 1).max() <= 2 * np.finfo(dtype).eps
 
@@ -128,12 +128,12 @@ def test_threads_do_not_change_a_bit(dtype):
     W = sp.random_array((n, n), density=2e-3, rng=rng, format="csr", dtype=dtype)
     graph = build_graph(W + W.T)
     Z = rng.dirichlet(np.ones(K), n).astype(dtype)
-    B = kernel_values(as_points(X, 1), X[:K].copy(), 1.0)
+    B = kernel_values(Points(X, 1), X[:K].copy(), 1.0)
     one, two = (sweep(graph, B, 0.5, Z, Z, graph.weights @ Z, 0.3, threads) for threads in (1, 2))
     for a, b in zip(one, two, strict=True):
         np.testing.assert_array_equal(a, b)
-    np.testing.assert_array_equal(kernel_values(as_points(X, 3), X[:K].copy(), 1.0), B)
-    moved = [shift_modes(as_points(X, t), Z, X[:K].copy(), 0.5, tol=1e-6).C for t in (1, 2, 3)]
+    np.testing.assert_array_equal(kernel_values(Points(X, 3), X[:K].copy(), 1.0), B)
+    moved = [shift_modes(Points(X, t), Z, X[:K].copy(), 0.5, tol=1e-6).C for t in (1, 2, 3)]
     np.testing.assert_array_equal(moved[0], moved[1])
     np.testing.assert_array_equal(moved[0], moved[2])
 
