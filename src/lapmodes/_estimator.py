@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -38,7 +38,7 @@ except ImportError:  # scikit-learn before 1.9
 
 
 class LaplacianKModes(
-    CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, NewPoints, TransformerMixin, ClusterMixin, BaseEstimator
+    CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, NewPoints, ClusterMixin, BaseEstimator
 ):
     """Laplacian K-modes clustering.
 
