@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import tracemalloc
 import warnings
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 import sklearn
-from reference import energy, errors, kernel
-from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
+from reference import kernel
 from sklearn.metrics import adjusted_rand_score
+from sklearn.neighbors import kneighbors_graph
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from lapmodes import DegenerateWarning, KModes, LaplacianKMeans, LaplacianKModes, load
+from lapmodes import DegenerateWarning, KModes, LaplacianKMeans, LaplacianKModes
 from lapmodes.datasets import make_moons_with_outliers, make_spirals
 
 SPIRALS = {"lam": 100, "bandwidth": 0.2, "affinity": "heat", "n_neighbors": 5, "init": "k-means"}
@@ -33,7 +31,7 @@ EXPECTED = {
 @parametrize_with_checks(
     [
         LaplacianKModes(),
-        LaplacianKModes(bandwidth="adaptive", affinity="entropic", laplacian="normalized"),
+        LaplacianKModes(bandwidth="entropic", affinity="entropic", laplacian="normalized"),
         KModes(),
         LaplacianKMeans(),
     ],
@@ -52,13 +50,13 @@ def test_defaults_find_moons_and_blobs(blobs):
 
 
 def test_n_init_keeps_the_lowest_objective():
-    X, _ = make_spirals(400, random_state=0)
+    X, _ = make_spirals(200, n_spirals=3, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DegenerateWarning)
-        model = LaplacianKModes(5, init="random", n_init=6, random_state=0, bandwidth=0.5).fit(X)
+        model = LaplacianKModes(3, init="random", n_init=6, random_state=0, bandwidth=0.5).fit(X)
         rng = np.random.RandomState(0)
         single = [
-            LaplacianKModes(5, init="random", random_state=rng, bandwidth=0.5).fit(X).objective_ for _ in range(6)
+            LaplacianKModes(3, init="random", random_state=rng, bandwidth=0.5).fit(X).objective_ for _ in range(6)
         ]
     assert model.objective_ == min(single)
 
@@ -105,14 +103,23 @@ def test_pipeline_and_metadata_routing(blobs):
     assert adjusted_rand_score(y, pipeline[-1].labels_) == 1
 
 
-def test_progress_callback_verbose_and_early_stop(blobs, capsys):
+def test_a_callable_is_told_of_the_progress_and_may_end_it(blobs):
     seen = []
-    LaplacianKModes(3, callback=lambda *step: seen.append(step), init="k-means", verbose=True).fit(blobs[0])
-    assert {phase for phase, *_ in seen} == {"neighbours", "start", "alternate"}
+    LaplacianKModes(3, verbose=lambda *step: seen.append(step), init="k-means", random_state=0).fit(blobs[0])
+    assert list(dict.fromkeys(phase for phase, *_ in seen)) == ["neighbours", "start", "alternate"]
     assert seen[0][:3] == ("neighbours", 180, 180)
-    assert "alternate" in capsys.readouterr().err
-    stopped = LaplacianKModes(3, tol=0, path=4, callback=lambda phase, *_: phase == "alternate").fit(blobs[0])
-    assert (stopped.n_iter_, len(stopped.path_)) == (1, 1)
+    done = [count for phase, count, *_ in seen if phase == "alternate"]
+    assert done == list(range(1, len(done) + 1))
+    stopped = LaplacianKModes(3, tol=0, verbose=lambda phase, *_: phase == "alternate").fit(blobs[0])
+    assert (stopped.n_iter_, stopped.status_) == (1, "stopped")
+
+
+def test_bars_are_shown_only_if_asked_for(blobs, capsys):
+    LaplacianKModes(3, random_state=0).fit(blobs[0])
+    assert capsys.readouterr() == ("", "")
+    LaplacianKModes(3, verbose=True, random_state=0).fit(blobs[0])
+    out, err = capsys.readouterr()
+    assert out == "" and all(phase in err for phase in ("neighbours", "start", "alternate"))
 
 
 def test_scikit_learn_callbacks(blobs):
@@ -140,7 +147,29 @@ def test_scikit_learn_callbacks(blobs):
     assert {"neighbours", "start", "alternate", "fit"} <= set(recorder.ended)
 
 
-def test_consensus_works_on_a_given_graph():
-    X, _ = rings()
-    W = LaplacianKModes(3, random_state=0).fit(X).graph_
-    assert np.unique(LaplacianKModes(3, random_state=0).fit(X, graph=W).labels_).size == 3
+@pytest.mark.parametrize("name", ["own", "from elsewhere"])
+def test_consensus_works_on_a_given_graph(blobs, name):
+    X, y = blobs
+    W = kneighbors_graph(X, 6)
+    W = W.maximum(W.T) if name == "from elsewhere" else LaplacianKModes(3, random_state=0).fit(X).graph_
+    model = LaplacianKModes(3, random_state=0).fit(X, graph=W)
+    assert adjusted_rand_score(y, model.labels_) == 1
+    assert abs(model.graph_ - W).max() == 0
+
+
+def test_must_link_draws_its_ends_together(blobs):
+    X, _ = blobs
+    far = np.array([[3, 63], [9, 69], [20, 81], [30, 92], [41, 101]])  # of the first and the second blob
+    plain, linked = (LaplacianKModes(3, random_state=0).fit(X, must_link=pairs) for pairs in (None, far))
+    apart, together = (np.abs(np.diff(model.assignments_[far], axis=1)).max() for model in (plain, linked))
+    assert apart > 0.9 and together < 0.2
+    assert abs(linked.graph_ - plain.graph_).nnz == 2 * len(far)
+
+
+def test_refusal_of_arrays_that_do_not_fit_names_the_option(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(2100, 2))
+    monkeypatch.setattr("lapmodes._validation.available_memory", lambda: 2**20)
+    monkeypatch.setattr("lapmodes._estimator.MANY_ENTRIES", 2**16)
+    with pytest.raises(MemoryError, match=r"2100 samples to 100 clusters.*Use sparse_assignments=True"):
+        LaplacianKModes(100, random_state=0).fit(X)
+    assert sp.issparse(LaplacianKModes(100, sparse_assignments=True, random_state=0).fit(X).assignments_)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import warnings
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
+from sklearn.neighbors import NearestNeighbors, kneighbors_graph
 
-from lapmodes import DegenerateWarning, KModes, LaplacianKMeans, LaplacianKModes, load
-from lapmodes.datasets import make_moons_with_outliers, make_spirals
+from lapmodes import KModes, LaplacianKMeans, LaplacianKModes
+from lapmodes.datasets import make_spirals
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -44,7 +45,7 @@ def test_dense_and_sparse_agree(container):
         np.testing.assert_allclose(getattr(dense, method)(X[:9]), getattr(sparse, method)(container(X[:9])), atol=1e-6)
 
 
-@pytest.mark.parametrize("bandwidth", [0.7, "adaptive"])
+@pytest.mark.parametrize("bandwidth", [0.7, "entropic"])
 def test_single_precision_agrees_with_double(blobs, bandwidth):
     X, _ = blobs
     single, double = (
@@ -122,8 +123,6 @@ def test_read_only_and_memory_mapped_input(tmp_path, blobs):
 
 
 def test_given_graph_is_left_alone_and_may_be_read_only(blobs):
-    from sklearn.neighbors import kneighbors_graph
-
     W = kneighbors_graph(blobs[0], 5)
     W = sp.csr_array(W.maximum(W.T))
     W.indices[:2] = W.indices[:2][::-1].copy()
@@ -138,22 +137,16 @@ def test_given_graph_is_left_alone_and_may_be_read_only(blobs):
 def test_built_and_given_graphs_map_alike_under_weights(blobs):
     X, _ = blobs
     weight = np.random.default_rng(0).uniform(0.5, 2, len(X))
-    from sklearn.neighbors import kneighbors_graph
-
     W = kneighbors_graph(X, 5)
     shared = {"lam": 0.1, "bandwidth": 0.7, "init": "k-means", "random_state": 0}
     built = LaplacianKModes(3, affinity="binary", n_neighbors=5, **shared).fit(X, sample_weight=weight)
     given = LaplacianKModes(3, **shared).fit(X, sample_weight=weight, graph=W.maximum(W.T))
-    cross = kneighbors_graph(np.vstack([X, X + 0.1]), 6)[180:, :180]
-    exact = built._trained.index.query(X + 0.1, 5).indices
-    cross = sp.csr_array((np.ones(900), exact.ravel(), np.arange(0, 901, 5)), shape=(180, 180))
+    cross = NearestNeighbors(n_neighbors=5).fit(X).kneighbors_graph(X + 0.1)
     np.testing.assert_allclose(given.predict_proba(X + 0.1, graph=cross), built.predict_proba(X + 0.1), atol=1e-12)
 
 
 def test_fit_in_a_forked_child_after_a_threaded_fit():
-    import multiprocessing
-
-    X = np.random.default_rng(0).normal(size=(20_000, 2))
+    X = np.random.default_rng(0).normal(size=(6000, 2))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         LaplacianKMeans(4, lam=0, n_jobs=2, random_state=0).fit(X)

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import warnings
+import tracemalloc
 
 import numpy as np
-import pytest
-import scipy.sparse as sp
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
+from sklearn.neighbors import kneighbors_graph
 
-from lapmodes import DegenerateWarning, KModes, LaplacianKMeans, LaplacianKModes, load
-from lapmodes.datasets import make_moons_with_outliers, make_spirals
+from lapmodes import KModes, LaplacianKMeans, LaplacianKModes, fit_path, load
+from lapmodes.datasets import make_spirals
 
 
 def test_given_graph_and_its_mapping(blobs):
     X, y = blobs
-    from sklearn.neighbors import kneighbors_graph
-
     W = kneighbors_graph(X, 6)
     model = LaplacianKModes(3, random_state=0).fit(X, graph=W.maximum(W.T))
     assert adjusted_rand_score(y, model.labels_) == 1
@@ -26,7 +22,7 @@ def test_given_graph_and_its_mapping(blobs):
 
 def test_mapping_of_training_points_nearly_repeats_their_labels():
     X, _ = make_spirals(random_state=0)
-    model = LaplacianKModes(5, **SPIRALS, random_state=0).fit(X)
+    model = LaplacianKModes(5, random_state=0).fit(X)
     assert np.mean(model.predict(X) == model.labels_) > 0.98
 
 
@@ -83,27 +79,42 @@ def test_sparse_text_and_mixed_formats():
     texts = ["red apple pie", "apple tart", "red apple", "fast car", "car engine", "fast engine"] * 5
     X = TfidfVectorizer().fit_transform(texts)
     y = np.array([0, 0, 0, 1, 1, 1] * 5)
-    for model in (
-        KModes(2, random_state=0),
-        LaplacianKMeans(2, random_state=0),
-        LaplacianKModes(2, init="k-means", path=3),
-    ):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DegenerateWarning)
-            labels = model.fit_predict(X)
-        assert adjusted_rand_score(y, labels) == 1
+    *_, last = fit_path(X, 2, n_steps=3, init="k-means", random_state=0)
+    for model in (KModes(2, random_state=0).fit(X), LaplacianKMeans(2, random_state=0).fit(X), last):
+        assert adjusted_rand_score(y, model.labels_) == 1
         np.testing.assert_array_equal(model.predict(X.toarray()), model.predict(X))
     dense = LaplacianKModes(2, lam=0.1, random_state=0).fit(X.toarray())
     np.testing.assert_array_equal(dense.predict(X), dense.predict(X.toarray()))
 
 
 def test_outlier_score_ranks_far_points_last():
-    X, y = rings()
-    far = np.array([[30.0, 0.0], [0.0, -25.0]])
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 2)) * np.repeat([[0.1], [1.0], [3.0]], 100, axis=0), np.repeat([0, 1, 2], 100)
+    X += 20 * np.eye(3, 2)[y]
+    far = np.array([[90.0, 0.0], [0.0, -80.0]])
     model = LaplacianKModes(3, random_state=0).fit(X)
     own, new = model.outlier_score(X), model.outlier_score(far)
     assert ((own >= 0) & (own <= 1)).all()
     np.testing.assert_allclose(new, 1)
-    for k in range(3):
-        assert own[y == k].min() < 0.05
+    for k in range(3):  # ranks within a cluster: a dense one has as many outliers as a thin one
+        assert own[y == k].min() < 0.05 and own[y == k].max() > 0.9
     np.testing.assert_allclose(LaplacianKModes(3, random_state=0).fit(1e3 * X).outlier_score(1e3 * X), own, atol=0.01)
+
+
+def test_probabilities_are_the_shares_of_the_own_clusters():
+    X = np.random.default_rng(0).normal(size=(150, 2))
+    dense, sparse = (LaplacianKModes(4, sparse_assignments=each, random_state=0).fit(X) for each in (False, True))
+    np.testing.assert_array_equal(dense.probabilities_, dense.assignments_[np.arange(150), dense.labels_])
+    np.testing.assert_array_equal(dense.probabilities_, dense.assignments_.max(axis=1))
+    np.testing.assert_array_equal(sparse.probabilities_, sparse.assignments_.toarray().max(axis=1))
+    assert ((dense.probabilities_ > 0) & (dense.probabilities_ <= 1)).all()
+
+
+def test_the_model_says_whether_new_points_need_a_graph(blobs):
+    X, _ = blobs
+    W = kneighbors_graph(X, 6)
+    W = W.maximum(W.T)
+    assert not LaplacianKModes(3, random_state=0).fit(X).graph_given_
+    assert LaplacianKModes(3, random_state=0).fit(X, graph=W).graph_given_
+    without = LaplacianKModes(3, lam=0, random_state=0).fit(X, graph=W)
+    assert not without.graph_given_ and without.predict(X).shape == (180,)

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import adjusted_rand_score
 
-from lapmodes import DegenerateWarning, KModes, LaplacianKMeans, LaplacianKModes, load
-from lapmodes.datasets import make_moons_with_outliers, make_spirals
+from lapmodes import DegenerateWarning, LaplacianKModes
 
 
 def test_collapse_is_reported(blobs):
@@ -49,8 +44,52 @@ def test_a_point_that_no_kernel_reaches_at_all_goes_to_the_nearest_mode():
     np.testing.assert_array_equal(model.assignments_, 1)
 
 
-def test_warnings_point_at_the_callers_line(blobs):
-    for call in ("fit", "fit_predict", "fit_transform"):
-        with pytest.warns(ConvergenceWarning) as caught:
-            getattr(LaplacianKModes(3, max_iter=1, init="random", random_state=0), call)(blobs[0])
-        assert {warning.filename for warning in caught} == {__file__}
+CALLS = {
+    "fit": "LaplacianKModes(3, max_iter=1, init='random', random_state=0).fit(X)",
+    "fit_predict": "LaplacianKModes(3, max_iter=1, init='random', random_state=0).fit_predict(X)",
+    "fit_transform": "LaplacianKModes(3, max_iter=1, init='random', random_state=0).fit_transform(X)",
+    "pipeline": "make_pipeline(StandardScaler(), LaplacianKModes(3, max_iter=1, init='random', random_state=0)).fit(X)",
+    "fit_path": "list(fit_path(X, 3, max_iter=1, init='random', random_state=0))",
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("folder", ["work", "lapmodes", "lapmodes/src/lapmodes", "sklearn"])
+def test_warnings_point_at_the_callers_line(blobs, tmp_path, folder, call):
+    """Also where the caller lives in a folder with the name of a library, as a clone of this one does."""
+    file = tmp_path / folder / "analysis.py"
+    file.parent.mkdir(parents=True)
+    file.write_text(
+        "from sklearn.pipeline import make_pipeline\nfrom sklearn.preprocessing import StandardScaler\n"
+        f"from lapmodes import LaplacianKModes, fit_path\n\n\ndef run(X):\n    {CALLS[call]}\n"
+    )
+    space: dict = {}
+    exec(compile(file.read_text(), str(file), "exec"), space)
+    with pytest.warns(ConvergenceWarning) as caught:
+        space["run"](blobs[0])
+    assert {(warning.filename, warning.lineno) for warning in caught} == {(str(file), 7)}
+
+
+@pytest.mark.parametrize(
+    ("parameters", "status", "warning"),
+    [
+        ({}, "converged", None),
+        ({"lam": 0.0}, "converged", None),
+        ({"tol": 0.0, "verbose": lambda phase, *_: phase == "alternate"}, "stopped", None),
+        ({"max_iter": 1, "init": "random"}, "not converged", "did not rest within 1 iterations"),
+        (
+            {"n_clusters": 5, "lam": 10.0, "affinity": "binary", "init": "k-means"},
+            "empty clusters",
+            "without any point",
+        ),
+        ({"bandwidth": 1e-3, "lam": 1.0, "init": [[9.0, 9.0]] * 3}, "empty clusters", "without any point"),
+    ],
+)
+def test_one_status_says_how_a_fit_ended(blobs, parameters, status, warning):
+    model = LaplacianKModes(**{"n_clusters": 3, "bandwidth": 0.5, "random_state": 0, **parameters})
+    if warning is None:
+        model.fit(blobs[0])  # any warning is an error
+    else:
+        with pytest.warns((ConvergenceWarning, DegenerateWarning), match=warning):
+            model.fit(blobs[0])
+    assert model.status_ == status
