@@ -23,7 +23,7 @@ MUTATIONS = {
     "not a number": lambda array: np.full(array.shape, np.nan),
 }
 OPTIONS = {
-    "adaptive": {"bandwidth": "adaptive", "affinity": "adaptive", "laplacian": "normalized"},
+    "entropic": {"bandwidth": "entropic", "affinity": "self-tuning", "laplacian": "normalized"},
     "anchors": {"affinity": "anchor"},
 }
 
