@@ -147,7 +147,9 @@ def test_what_cannot_be_written_comes_back_as_the_default(tmp_path, blobs):
     X, _ = blobs
     told = []
     random_state = np.random.RandomState(0)
-    model = LaplacianKModes(3, lam=0.1, init=X[[0, 70, 130]], random_state=random_state, verbose=lambda *a: told.append(a))
+    model = LaplacianKModes(
+        3, lam=0.1, init=X[[0, 70, 130]], random_state=random_state, verbose=lambda *a: told.append(a)
+    )
     model.fit(X).save(tmp_path / "m.npz")
     back = lapmodes.load(tmp_path / "m.npz")
     assert (back.init, back.random_state, back.verbose, back.lam) == ("auto", None, False, 0.1)
