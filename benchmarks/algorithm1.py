@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse.linalg import eigsh
 
 from lapmodes._records import Graph
-from lapmodes.solve.objective import scale_of
+from lapmodes.solve.terms import DenseTerm
 
 LOOK = 10
 """Iterations between certificates, so that they cost the reference next to nothing."""
@@ -33,7 +33,7 @@ def algorithm1(
     start = np.random.default_rng(0).random(L.shape[0]).astype(L.dtype)
     M = 1.01 * float(eigsh(L, k=1, which="LA", tol=1e-2, v0=start, return_eigenvectors=False)[0])
     step, t, Y, lower = L.dtype.type(1 / (2 * lam * M)), 1.0, Z, -np.inf
-    scale, began, n_iter = scale_of(B), time.perf_counter(), 0
+    scale, began, n_iter = DenseTerm(B).scale, time.perf_counter(), 0
     while True:
         if n_iter % LOOK == 0:
             G = 2 * lam * (L @ Z) - B

@@ -8,9 +8,11 @@
     python benchmarks/battery.py select          how often select finds the number of clusters
     python benchmarks/battery.py criterion       how well the choice among candidates ranks them
     python benchmarks/battery.py ablation        what each part brings
+    python benchmarks/battery.py typed           labels when fitted values are typed back
 
 Looks for its data in the folder that LAPMODES_DATA names. A set's score is the best adjusted Rand index over its
-labelings, each with its own number of clusters, noise left out. Times are processor time.
+labelings, each with its own number of clusters, noise left out. "consensus" is the start alone, without the model.
+Times are processor time.
 """
 
 from __future__ import annotations
@@ -34,8 +36,22 @@ from lapmodes.metrics import clustering_accuracy
 
 PEERS = ("Genie_G0.3", "sklearn_gm", "sklearn_kmeans", "sklearn_spectral_Arbf_G5")
 Method = Callable[[int, int], Any]
+
+
+class ConsensusAlone:
+    """The labels of the start, with nothing fitted to them: what the model is compared with."""
+
+    def __init__(self, K: int, seed: int) -> None:
+        self.model = LaplacianKModes(K, random_state=seed, max_iter=1)
+
+    def fit_predict(self, X: Any) -> np.ndarray:
+        """The cluster with most votes."""
+        return np.asarray(self.model.fit(X).prior_.argmax(axis=1))
+
+
 METHODS: dict[str, Method] = {
     "lapmodes": lambda K, seed: LaplacianKModes(K, random_state=seed),
+    "consensus": ConsensusAlone,
     "paper": lambda K, seed: LaplacianKModes(K, init="k-means", random_state=seed),
     "spectral start": lambda K, seed: LaplacianKModes(K, init="spectral", random_state=seed),
     "k-means": lambda K, seed: KMeans(K, n_init=10, random_state=seed),
@@ -65,7 +81,8 @@ def score(method: Method, X: np.ndarray, labelings: list[np.ndarray], seed: int)
 def run_sets(method: str, largest: int, seeds: range) -> None:
     """One line a set, and the means."""
     others, rows, silent = peers(), [], 0
-    print(f"{'set':26s} {'points':>7s} {method:>14s} {'seconds':>8s}", *(f"{peer[-14:]:>15s}" for peer in PEERS))
+    columns = (*(f"{peer[-14:]:>15s}" for peer in PEERS), f"{'consensus':>15s}")
+    print(f"{'set':26s} {'points':>7s} {method:>14s} {'seconds':>8s}", *columns)
     began = time.process_time()
     for name, X, labelings in battery(largest):
         start = time.process_time()
@@ -74,6 +91,7 @@ def run_sets(method: str, largest: int, seeds: range) -> None:
         own, dead = zip(*results, strict=True)
         silent += sum(dead)
         theirs = [float(others[name][peer] or "nan") for peer in PEERS]
+        theirs.append(score(METHODS["consensus"], X, labelings, seeds[0])[0] if method == "lapmodes" else np.nan)
         rows.append((own, theirs))
         columns = " ".join(f"{value:15.3f}" for value in theirs)
         print(f"{name:26s} {len(X):7d} {np.mean(own):14.3f} {seconds:8.1f} {columns}", flush=True)
@@ -88,16 +106,30 @@ def run_sets(method: str, largest: int, seeds: range) -> None:
 
 def run_images(method: str, largest: int, seed: int) -> None:
     """Accuracy and NMI (over the larger entropy), averaged over samples."""
-    results: dict[str, list[tuple[float, float, float]]] = {}
+    results: dict[str, list[tuple[float, ...]]] = {}
     for name, X, y in images(largest):
         start = time.process_time()
-        labels = METHODS[method](np.unique(y).size, seed).fit_predict(X)
+        model = METHODS[method](np.unique(y).size, seed)
+        labels = model.fit_predict(X)
         seconds = time.process_time() - start
-        nmi = normalized_mutual_info_score(y, labels, average_method="max")
-        results.setdefault(name, []).append((clustering_accuracy(y, labels), nmi, seconds))
+        prior = getattr(model, "prior_", None)
+        alone = labels if prior is None else prior.argmax(axis=1)
+        scores = [
+            each
+            for found in (labels, alone)
+            for each in (
+                clustering_accuracy(y, found),
+                normalized_mutual_info_score(y, found, average_method="max"),
+            )
+        ]
+        results.setdefault(name, []).append((*scores, seconds))
     for name, rows in results.items():
-        accuracy, nmi, seconds = np.mean(rows, axis=0)
-        print(f"{name:12s} accuracy {accuracy:.3f}  NMI {nmi:.3f}  {seconds:7.1f} s  ({len(rows)} samples)")
+        accuracy, nmi, accuracy_alone, nmi_alone, seconds = np.mean(rows, axis=0)
+        print(
+            f"{name:12s} accuracy {accuracy:.3f}  NMI {nmi:.3f}  consensus alone {accuracy_alone:.3f} {nmi_alone:.3f}  "
+            f"{seconds:7.1f} s  ({len(rows)} samples)",
+            flush=True,
+        )
 
 
 def run_invariance(largest: int) -> None:
@@ -170,23 +202,24 @@ def run_criterion(largest: int) -> None:
     """Rank correlation of the label-free score with the adjusted Rand index, over the candidates of each set."""
     from scipy.stats import spearmanr
 
-    from lapmodes.solve import consensus, start
+    from lapmodes.start import consensus
 
     found: list[consensus.Consensus] = []
     rows = []
 
     def noted(*args: Any, **options: Any) -> consensus.Consensus:
-        found.append(consensus.find_consensus(*args, **options))
+        found.append(choose(*args, **options))
         return found[-1]
 
-    with mock.patch.object(start, "find_consensus", noted):
+    choose = consensus.choose
+    with mock.patch.object(consensus, "choose", noted):
         for name, X, labelings in battery(largest):
             y = labelings[0]
             real = y > 0
             METHODS["lapmodes"](np.unique(y[real]).size, 0).fit(X)
             ari = np.array([adjusted_rand_score(y[real], labels[real]) for labels in found[-1].partitions])
-            told = np.ptp(ari) > 0 and np.ptp(found[-1].score) > 0
-            rank = spearmanr(found[-1].score, ari)[0] if told else np.nan
+            told = np.ptp(ari) > 0 and np.ptp(found[-1].agreement) > 0
+            rank = spearmanr(found[-1].agreement, ari)[0] if told else np.nan
             rows.append((rank, ari[found[-1].chosen], ari.max(), ari.mean()))
             print(
                 f"{name:26s} rank correlation {rank:6.2f}  chosen {rows[-1][1]:.3f}  best {ari.max():.3f}", flush=True
@@ -196,16 +229,16 @@ def run_criterion(largest: int) -> None:
 
 
 @contextmanager
-def without(prefix: str) -> Iterator[None]:
-    """Leave out the candidates whose names begin so."""
-    from lapmodes.solve import candidates
+def without(family: str) -> Iterator[None]:
+    """Leave out a family of candidates."""
+    from lapmodes.start import consensus
 
-    make = candidates.make_candidates
+    every = consensus.list_candidates
 
-    def fewer(*args: Any, **options: Any) -> dict[str, np.ndarray]:
-        return {name: labels for name, labels in make(*args, **options).items() if not name.startswith(prefix)}
+    def fewer(*args: Any) -> list[consensus.Candidate]:
+        return [candidate for candidate in every(*args) if candidate.family != family]
 
-    with mock.patch.object(candidates, "make_candidates", fewer):
+    with mock.patch.object(consensus, "list_candidates", fewer):
         yield
 
 
@@ -213,12 +246,11 @@ def run_ablation(largest: int) -> None:
     """The mean over the sets, and accuracy on a few images, with one part changed at a time."""
     plain = METHODS["lapmodes"]
     parts: list[tuple[str, Any, Method]] = [("everything", nullcontext(), plain)]
-    for prefix in ("modes", "linkage", "communities", "spectral", "k-means", "mixture"):
-        parts.append((f"without {prefix}", without(prefix), plain))
+    parts.append(("consensus alone", nullcontext(), METHODS["consensus"]))
+    for family in ("communities", "density modes", "linkages"):
+        parts.append((f"without {family}", without(family), plain))
     for name, options in (
-        ("balance 0.3", {"balance": 0.3}),
-        ("balance 1", {"balance": 1.0}),
-        ("no anchor", {"anchor": 0.0}),
+        ("no prior", {"prior_weight": 0.0}),
         ("spectral start", {"init": "spectral"}),
         ("k-means start", {"init": "k-means"}),
     ):
@@ -231,10 +263,32 @@ def run_ablation(largest: int) -> None:
         print(f"{name:22s} sets {sets:.3f}  images {accuracy:.3f}", flush=True)
 
 
+def run_typed(largest: int) -> None:
+    """How many labels change when what the default resolved is typed back, each value alone and all together."""
+    from sklearn.datasets import load_digits, load_iris, load_wine
+
+    from lapmodes.datasets import make_moons_with_outliers
+
+    data = [(name, load(return_X_y=True)) for name, load in (("iris", load_iris), ("wine", load_wine))]
+    data += [("digits", load_digits(return_X_y=True)), ("moons", make_moons_with_outliers(random_state=0))]
+    sets = [(name, X, [y + 1]) for name, (X, y) in data]
+    changed = 0
+    for name, X, labelings in (*sets, *battery(largest)):
+        K = np.unique(labelings[0][labelings[0] > 0]).size
+        model = LaplacianKModes(K, random_state=0).fit(X)
+        typed = {"bandwidth": model.bandwidth_, "lam": model.lam_, "init": "consensus", "affinity": "self-tuning"}
+        choices = [{key: value} for key, value in typed.items()] + [typed]
+        labels = [LaplacianKModes(K, random_state=0, **choice).fit_predict(X) for choice in choices]
+        counts = [int((each != model.labels_).sum()) for each in labels]
+        changed += any(counts)
+        print(f"{name:26s} changed labels with {', '.join(typed)}, all: {counts}", flush=True)
+    print(f"{changed} sets with a change")
+
+
 def main() -> None:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    what = ("sets", "states", "images", "invariance", "labels", "select", "criterion", "ablation")
+    what = ("sets", "states", "images", "invariance", "labels", "select", "criterion", "ablation", "typed")
     parser.add_argument("what", nargs="?", choices=what, default="sets")
     parser.add_argument("--method", choices=METHODS, default="lapmodes")
     parser.add_argument("--largest", type=int, default=10**9, help="leave out sets with more points")
@@ -251,6 +305,7 @@ def main() -> None:
         "select": lambda: run_select(options.largest),
         "criterion": lambda: run_criterion(options.largest),
         "ablation": lambda: run_ablation(options.largest),
+        "typed": lambda: run_typed(options.largest),
     }[options.what]()
 
 

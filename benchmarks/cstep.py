@@ -25,10 +25,11 @@ from scipy.sparse import issparse
 from sweep import shortest, triad_bandwidth
 
 from lapmodes import _native
+from lapmodes._records import Points
+from lapmodes._rows import one_hot
 from lapmodes.datasets import fetch_mnist, load_tdt2
-from lapmodes.solve.members import Members
-from lapmodes.solve.modes import _targets, shift_modes
-from lapmodes.solve.points import Points, as_points, inverse_width, kernel_values, one_hot
+from lapmodes.solve.modes import Members, _targets, shift_modes
+from lapmodes.solve.objective import inverse_width, kernel_values
 
 REPEATS = 5
 
@@ -56,20 +57,20 @@ def bytes_of(X: Any) -> int:
 def middle(points: Points, y: np.ndarray, K: int) -> tuple[np.ndarray, float]:
     """A mode for each class, off its mean by a random point, and a bandwidth: the spread in a class."""
     seeds = points.rows(np.array([np.flatnonzero(y == k)[0] for k in range(K)]))
-    means = np.stack([points.X[y == k].mean(axis=0) for k in range(K)]).astype(points.dtype)
+    means = np.stack([points.X[y == k].mean(axis=0) for k in range(K)]).astype(points.X.dtype)
     C = np.ascontiguousarray(0.7 * means + 0.3 * seeds)
     minus_d2 = kernel_values(points, C, 1.0, squared=True)
     return C, float(np.sqrt(-minus_d2[np.arange(points.n), y].mean() / 2))
 
 
 def measure(name: str, X: Any, y: np.ndarray, speed: float, bandwidth: float, threads: int) -> list[list[str]]:
-    points, K = as_points(X, threads), int(y.max()) + 1
+    points, K = Points(X, threads), int(y.max()) + 1
     C, sigma = middle(points, y, K)
-    h, active = inverse_width(sigma, points.dtype), np.ones(K, dtype=bool)
+    h, active = inverse_width(sigma, points.X.dtype), np.ones(K, dtype=bool)
     entries = X.nnz if issparse(X) else X.size
     size = bytes_of(X)
     B = kernel_values(points, C, sigma)
-    Z = {"hard": one_hot(y, K, points.dtype), "soft": B / B.sum(axis=1, keepdims=True)}
+    Z = {"hard": one_hot(y, K, points.X.dtype), "soft": B / B.sum(axis=1, keepdims=True)}
     works = {"kernel values": (lambda: kernel_values(points, C, sigma), 2 * entries * K, size + B.nbytes)}
     for kind, each in Z.items():
         members, of_row = Members.of(each, threads), 1 if kind == "hard" else K

@@ -45,7 +45,7 @@ def measure(n: int) -> dict[str, float]:
         LaplacianKModes(CLUSTERS, random_state=0).fit(warm)  # the libraries' own code is not the fit's memory
         with PeakMemory() as memory:
             clock = PhaseClock()
-            seconds, model = seconds_of(lambda: LaplacianKModes(CLUSTERS, random_state=0, callback=clock).fit(X))
+            seconds, model = seconds_of(lambda: LaplacianKModes(CLUSTERS, random_state=0, verbose=clock).fit(X))
     return {
         "n": n,
         "seconds": seconds,

@@ -5,7 +5,7 @@
 
 Gaussian blobs of unequal size in 16 dimensions, single precision. First whole fits: the default constructor, with
 sparse and with dense assignments, and scikit-learn's K-means. Then the steps alone: the same alternation with sparse
-and with dense assignments from the same start on the same graph, without the anchor and two
+and with dense assignments from the same start on the same graph, without a prior and with two
 alternations only, so that objective, gap and labels can be compared.
 """
 

@@ -21,9 +21,12 @@ from scipy.sparse import csr_array
 from scipy.spatial import KDTree
 
 from lapmodes import _native
+from lapmodes._records import Points
+from lapmodes._rows import one_hot
 from lapmodes.graph.laplacian import build_graph
-from lapmodes.solve.assignments import Sweeps, row_steps
-from lapmodes.solve.points import as_points, kernel_values, one_hot
+from lapmodes.solve.assignments import DenseSweeps
+from lapmodes.solve.objective import kernel_values
+from lapmodes.solve.terms import DenseTerm
 
 
 def triad_bandwidth(threads: int, repeats: int = 10) -> float:
@@ -67,18 +70,18 @@ def measure(
     """Seconds of a sweep, after some to get under way, and the bytes it must move."""
     graph, lam = build_graph(W.astype(dtype)), 0.1
     modes = np.random.default_rng(1).random((K, 2)).astype(dtype)
-    B = kernel_values(as_points(X.astype(dtype), threads), modes, 0.7 / np.sqrt(K))
+    B = kernel_values(Points(X.astype(dtype), threads), modes, 0.7 / np.sqrt(K))
     Z = one_hot(B.argmax(axis=1), K, B.dtype)
-    sweeps = Sweeps(graph, B, lam, Z, row_steps(graph, lam, B), threads)
+    sweeps = DenseSweeps(graph, DenseTerm(B, threads), lam, Z, np.inf, threads)
 
     def sweep() -> None:
-        sweeps.wake()  # none of the rows may be skipped
-        sweeps.sweep(0.5, certifies=certifies)
+        sweeps.activate_all_rows()
+        sweeps.sweep(0.5, certifies)
 
-    sweeps.sweep(0.0)
+    sweeps.sweep(0.0, True)
     sweep()
     seconds = shortest(sweep, repeats)
-    return seconds, 6 * B.nbytes + sum(part.nbytes for part in graph.arrays) + sweeps.step.nbytes
+    return seconds, 6 * B.nbytes + sum(part.nbytes for part in graph.arrays) + graph.diagonal.nbytes
 
 
 def main() -> None:

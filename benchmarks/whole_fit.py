@@ -122,7 +122,7 @@ def run_phases(data: str) -> dict[str, float]:
     clock = PhaseClock()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        LaplacianKModes(len(np.unique(y)), random_state=0, callback=clock).fit(X)
+        LaplacianKModes(len(np.unique(y)), random_state=0, verbose=clock).fit(X)
     return clock.seconds
 
 

@@ -24,13 +24,14 @@ from scipy.sparse import csr_array, load_npz, save_npz
 from sklearn.neighbors import kneighbors_graph
 
 from lapmodes import _native
-from lapmodes._records import Graph
+from lapmodes._records import Graph, Points
+from lapmodes._rows import one_hot
 from lapmodes.datasets import make_spirals
 from lapmodes.graph.grid import grid_graph
 from lapmodes.graph.laplacian import build_graph
 from lapmodes.solve.assignments import solve_assignments
-from lapmodes.solve.objective import scale_of
-from lapmodes.solve.points import as_points, kernel_values, one_hot
+from lapmodes.solve.objective import kernel_values
+from lapmodes.solve.terms import DenseTerm
 
 Problem = tuple[Graph, np.ndarray, float]
 
@@ -50,7 +51,7 @@ def cached(cache: Path | None, name: str, build: Callable[[], csr_array]) -> csr
 
 
 def problem(X: np.ndarray, C: np.ndarray, W: csr_array, lam: float, sigma: float) -> Problem:
-    return build_graph(W.astype(X.dtype)), kernel_values(as_points(X, 1), C.astype(X.dtype), sigma), lam
+    return build_graph(W.astype(X.dtype)), kernel_values(Points(X, 1), C.astype(X.dtype), sigma), lam
 
 
 def spirals(modes: str) -> Problem:
@@ -117,7 +118,7 @@ def main() -> None:
             seconds.append(time.perf_counter() - began)
         n_iter, reference, gap = algorithm1(graph, B, lam, Z0, options.tol, options.limit)
         times = f"{'' if gap <= options.tol else '> '}{reference / min(seconds):.1f}"
-        proven = f"{found.gap / scale_of(B):.1e}"
+        proven = f"{found.gap / DenseTerm(B).scale:.1e}"
         rows.append(
             (name, found.n_iter, f"{min(seconds):.3f}", proven, n_iter, f"{reference:.1f}", f"{gap:.1e}", times)
         )

@@ -172,7 +172,7 @@ class DenseSweeps:
         if not self._newton.pays(gaps, target):
             return False
         self.Z[:] = self.before[:] = self._newton.step(self.Z)
-        self._activate_all_rows()
+        self.activate_all_rows()
         return True
 
     @cached_property
@@ -182,9 +182,10 @@ class DenseSweeps:
     def shorten(self) -> None:
         """Go on with the steps that are proven to descend."""
         self._step /= self._step.dtype.type(self.boldness)
-        self._activate_all_rows()
+        self.activate_all_rows()
 
-    def _activate_all_rows(self) -> None:
+    def activate_all_rows(self) -> None:
+        """Leave no row out of the next sweep."""
         self._changed_at[:] = self._number % 256
 
     def rounded(self, *, proven: bool) -> Array:
