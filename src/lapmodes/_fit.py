@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from ._progress import Progress, Step
-from ._records import Array, Graph, Neighbors, Points, Problem, Solution, Start, Status
+from ._records import MANY_POINTS, Graph, Neighbors, Points, Problem, Solution, Start, Status
 from ._rows import one_hot, replaced_rows
 from ._settings import Settings
 from ._validation import Given
@@ -33,8 +33,8 @@ from .solve.objective import nearest_mode
 from .start import make_start
 from .start.consensus import StartInputs, start_inputs
 
-SCALE_POINTS, SCALE_SAMPLE = 20_000, 500
-"""Above so many points, the scale of a given graph's points is estimated on so many of them."""
+SCALE_SAMPLE = 500
+"""Points on which the scale of many points with a given graph is estimated."""
 FIRST_LAM_SHARE = 0.01
 """Where a path of geometric steps begins to smooth, as a share of its last lam."""
 
@@ -117,7 +117,7 @@ def _find_neighbors(
     if given.neighbors is not None or reach == 0:
         return None, given.neighbors
     index = make_index(X, settings.threads)
-    if on_graph and settings.bandwidth == "auto" and n > SCALE_POINTS:
+    if on_graph and settings.bandwidth == "auto" and n > MANY_POINTS:
         some = np.linspace(0, n - 1, SCALE_SAMPLE).astype(np.intp)
         found = index.query(X[some], reach + 1)
         return index, Neighbors(found.indices[:, 1:], found.distances[:, 1:], found.recall)

@@ -15,6 +15,10 @@ from ._rows import largest_columns, row_arrays, scaled_rows
 
 Array = NDArray[Any]
 
+MANY_POINTS = 20_000
+"""Above this, work that grows faster than the search for neighbours is done on samples or on coarser graphs."""
+MANY_CLUSTERS = 256
+"""From here on, work that grows with the square of the number of clusters is left out."""
 CHUNK_ENTRIES = 2**16
 
 

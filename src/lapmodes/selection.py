@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from ._estimator import LaplacianKModes
 from ._fit import Prepared, solve_path, solve_with_all_clusters
 from ._progress import Step, no_step, watch
-from ._records import Array, Neighbors, Problem, Solution
+from ._records import MANY_POINTS, Array, Neighbors, Problem, Solution
 from ._rows import adjusted_rand
 from ._settings import Settings
 from .graph.laplacian import build_graph
@@ -21,7 +21,7 @@ from .start import consensus_start
 from .start.communities import normalized_cut
 from .start.consensus import Consensus, StartInputs, find_consensus, make_partition, start_inputs
 from .start.density_modes import log_density
-from .start.spectral import SPECTRAL_POINTS, smooth_values
+from .start.spectral import smooth_values
 
 MOST_CLUSTERS = 20
 TABLE = np.dtype(
@@ -283,7 +283,7 @@ def _typical(pairs: Array) -> float:
 def eigengaps(inputs: StartInputs, most: int, rng: np.random.RandomState) -> Array:
     """For each K the log of (eigenvalue K + 1) / (eigenvalue K) of the normalised Laplacian; NaN where too large."""
     n = inputs.graphs[0].degrees.size
-    if not most + 1 < n <= SPECTRAL_POINTS:
+    if not most + 1 < n <= MANY_POINTS:
         return np.full(most, np.nan)
     values = 1 - smooth_values(inputs.graphs[0], most + 1, rng) + 1e-4
     return np.asarray(np.log(values[1:] / values[:-1]))

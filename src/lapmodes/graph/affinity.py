@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 
 from .. import _native
 from .._records import Array, Neighbors
+from .._rows import row_arrays
 from .anchors import Anchors
 
 KINDS = ("binary", "heat", "self-tuning", "entropic", "anchor")
@@ -84,6 +85,16 @@ def symmetric(indices: Array, weights: Array, *, average: bool = False) -> Any:
     W.eliminate_zeros()
     W.sort_indices()
     return W.copy()  # SciPy leaves room for the entries of both
+
+
+def shared_weights(near: Neighbors) -> Any:
+    """W (N, N): the Jaccard index of the two neighbourhoods (each with its own point), between neighbours."""
+    n, k = near.indices.shape
+    around = np.sort(np.column_stack([near.indices, np.arange(n)]), axis=1).astype(np.int32)
+    links = symmetric(near.indices, np.ones((n, k)))
+    common = np.empty(links.nnz)
+    _native.shared_neighbors(around, *row_arrays(links)[:2], common)
+    return csr_array((common / (2 * (k + 1) - common), links.indices, links.indptr), shape=(n, n))
 
 
 def directed(indices: Array, weights: Array, n_train: int) -> Any:

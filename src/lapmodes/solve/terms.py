@@ -96,7 +96,9 @@ class SparseTerm:
         edges = np.zeros(n + 1, dtype=np.int64), np.empty(0, dtype=np.int32), np.empty(0, dtype=dtype)
         return self.certificate((*edges, np.zeros(n, dtype=dtype)), 0.0, Z).energy
 
-    def certificate(self, graph_arrays: tuple[Array, Array, Array, Array], lam: float, Z: Any, slack: float = 0.0) -> Certificate:
+    def certificate(
+        self, graph_arrays: tuple[Array, Array, Array, Array], lam: float, Z: Any, slack: float = 0.0
+    ) -> Certificate:
         """Energy of Z (CSR) and a bound on E(Z) - min E over all K columns.
 
         The bound is proven; `slack` is how much larger it may be in a row than what a look at every column would give.

@@ -8,23 +8,37 @@ import numpy as np
 from scipy.sparse import coo_array
 
 from .. import _native
-from .._records import Array
+from .._records import MANY_CLUSTERS, MANY_POINTS, Array
 from .._rows import row_arrays
 
+RUNS = 3
+"""Runs of the Leiden method from other seeds, of which the one of highest modularity counts; one for many points."""
 ROUNDS = 2
 SEARCHES = 20
-COARSE_POINTS, COARSE_MEMBERS = 20_000, 500
-"""Above so many points, and so many a cluster, the resolution is searched for on a graph of small communities."""
+COARSE_MEMBERS = 500
+"""Where there are many points, and more than this a cluster, the resolution is searched for on a graph of small
+communities."""
+SAME = 1e-9
+"""Modularities this near are equal, and the first run counts: rounding must not choose."""
 FINE = 8
 """Resolution of these, a cluster: some ten to a hundred of them make one."""
 
 
 def community_labels(W: Any, K: int, seed: int) -> Array:
-    """K communities of high modularity; where no resolution gives K, the next larger number is merged.
+    """K communities of high modularity: the best of a few runs where there are not many points and clusters."""
+    if W.shape[0] > MANY_POINTS or K >= MANY_CLUSTERS:
+        return _one_run(W, K, seed)
+    runs = [_one_run(W, K, each) for each in np.random.RandomState(seed).randint(2**31 - 1, size=RUNS).tolist()]
+    found = np.array([modularity(W, labels) for labels in runs])
+    return runs[int(np.flatnonzero(found >= found.max() - SAME)[0])]
+
+
+def _one_run(W: Any, K: int, seed: int) -> Array:
+    """K communities; where no resolution gives K, the next larger number is merged.
 
     Where there are many points, those of small communities first stay together; at the end each may move again.
     """
-    if W.shape[0] <= max(COARSE_POINTS, COARSE_MEMBERS * K):
+    if W.shape[0] <= max(MANY_POINTS, COARSE_MEMBERS * K):
         return _search(W, K, seed)[0]
     count, small = _leiden(W, float(FINE * K), 1, seed)
     if count <= K:
@@ -77,7 +91,7 @@ def _between(low: tuple[float, float], high: tuple[float, float], wanted: float,
 
 def merge_communities(W: Any, labels: Array, K: int) -> Array:
     """Merge the two communities that modularity wants together most until K are left."""
-    A = between(W, labels)
+    A = weights_between(W, labels)
     total = max(float(A.sum()), np.finfo(float).tiny)
     owner = np.arange(A.shape[0])
     alive = list(range(A.shape[0]))
@@ -94,7 +108,7 @@ def merge_communities(W: Any, labels: Array, K: int) -> Array:
     return np.unique(owner, return_inverse=True)[1].astype(np.int32)[labels]
 
 
-def between(W: Any, labels: Array) -> Array:
+def weights_between(W: Any, labels: Array) -> Array:
     """The weights between clusters, (K, K), each pair of points counted twice."""
     K = int(labels.max()) + 1
     start = np.repeat(labels.astype(np.int64), np.diff(W.indptr))
@@ -104,7 +118,7 @@ def between(W: Any, labels: Array) -> Array:
 
 def modularity(W: Any, labels: Array) -> float:
     """Newman's modularity of a partition."""
-    A = between(W, labels)
+    A = weights_between(W, labels)
     total = A.sum()
     return float(np.trace(A) / total - np.square(A.sum(axis=1) / total).sum()) if total > 0 else 0.0
 

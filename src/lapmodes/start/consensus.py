@@ -13,23 +13,24 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_array
 
-from .._records import Array, Graph, Neighbors, Points, Tree
+from .._records import MANY_CLUSTERS, MANY_POINTS, Array, Graph, Neighbors, Points, Tree
 from .._rows import adjusted_rand, contingency, largest_columns, one_hot
-from ..graph.affinity import gaussian_weights, local_scale, symmetric
+from ..graph.affinity import gaussian_weights, local_scale, shared_weights, symmetric
 from ..graph.laplacian import build_graph
 from ..graph.neighbors import TREE_DIMENSIONS
 from ..graph.spanning import spanning_tree
 from .communities import community_labels
 from .density_modes import density_mode_labels
 from .linkage import even_linkage_labels
+from .mixture import MIXTURE_DIMENSIONS, mixture_labels
 
-MANY_POINTS, MANY_CLUSTERS = 200_000, 256
-"""From here on the candidates see only the graph of the fit, and trees are joined roughly."""
-DENSITY_SHARES = (0.5, 0.7, 1.0, 1.4)
-"""Neighbours of the density estimates, as shares of n_neighbors."""
-GINI_LIMITS = (0.3, 0.5)
+HUGE_POINTS = 200_000
+"""Above this, and from `MANY_CLUSTERS` on, communities see only the graph of the fit, and trees are joined roughly."""
+GRAPHS = (("self-tuning", 1.0), ("self-tuning", 1.4), ("shared", 0.7))
+"""Weights of the graphs on which communities are found, and their neighbours as shares of n_neighbors."""
+GINI_LIMIT = 0.2
 """How uneven the sizes of clusters may become before a linkage must join the smallest."""
-TRUST_POWER = 4
+TRUST_POWER = 8
 """Candidates count as much as their agreement with the chosen one to this power."""
 FAINT = 1e-6
 """Least weight of an edge of the spanning tree: enough to connect, too little to matter elsewhere."""
@@ -54,8 +55,8 @@ class Candidate:
     """A way to a partition."""
 
     family: str
-    variant: Any
-    """Number of a graph, share of neighbours, or (number of a tree, Gini limit)."""
+    variant: int = 0
+    """Number of a graph or of a tree."""
 
 
 @dataclass(frozen=True)
@@ -82,42 +83,45 @@ def start_inputs(points: Points, graph: Graph, neighbors: Neighbors | None, n_ne
     """From the (2 n_neighbors) nearest neighbours of all points; from the graph alone where there are none."""
     if neighbors is None:
         return StartInputs(points, (build_graph(graph.affinity.astype(np.float64)),))
-    large = K >= MANY_CLUSTERS or points.n > MANY_POINTS
-    rough = large or (points.n > 20_000 and points.X.shape[1] > TREE_DIMENSIONS)
+    large = K >= MANY_CLUSTERS or points.n > HUGE_POINTS
+    rough = large or (points.n > MANY_POINTS and points.X.shape[1] > TREE_DIMENSIONS)
     few = min(max(n_neighbors // 2 - 2, 0), neighbors.indices.shape[1] - 1)
     cores = (None, neighbors.distances[:, few])
     trees = tuple(spanning_tree(points.X, neighbors, points.threads, core, rough=rough) for core in cores)
-    if large:
-        return StartInputs(points, (graph,), neighbors, trees, n_neighbors)
-    return StartInputs(
-        points, _hub_free_graphs(neighbors, n_neighbors, trees[0], points.threads), neighbors, trees, n_neighbors
-    )
+    graphs = (graph,) if large else _hub_free_graphs(neighbors, trees[0], n_neighbors, points.threads)
+    return StartInputs(points, graphs, neighbors, trees, n_neighbors)
 
 
-def _hub_free_graphs(neighbors: Neighbors, k: int, tree: Tree, threads: int) -> tuple[Graph, ...]:
-    """Self-tuning weights of the k neighbours that are nearest in units of both points' own scales, connected.
+def _hub_free_graphs(neighbors: Neighbors, tree: Tree, n_neighbors: int, threads: int) -> tuple[Graph, ...]:
+    """Graphs of the neighbours that are nearest in units of both points' own scales, connected by the spanning tree.
 
     In many dimensions some points are among the nearest of very many others, and tie clusters together. Distances
     over local scales have few such hubs (Schnitzer, Flexer, Schedl & Widmer 2012).
     """
-    scale = local_scale(neighbors).astype(np.float64)
-    wide = Neighbors(neighbors.indices, neighbors.distances.astype(np.float64))
-    weights = gaussian_weights(wide, scale, scale, threads=threads)
-    places = np.sort(np.argsort(-weights, axis=1, kind="stable")[:, :k], axis=1)
-    indices, weights = (np.take_along_axis(each, places, axis=1) for each in (neighbors.indices, weights))
-    length2 = np.square(tree.length)
-    bond = np.maximum(np.exp(-length2 / (scale[tree.start] * scale[tree.end])), FAINT)
-    A = csr_array((bond, (tree.start, tree.end)), shape=(scale.size, scale.size))
-    bonds = A.maximum(A.T)
-    return tuple(build_graph(csr_array(symmetric(indices, each).maximum(bonds))) for each in (weights,))
+    neighbors = Neighbors(neighbors.indices, neighbors.distances.astype(np.float64))
+    scale = local_scale(neighbors)
+    relative = np.square(neighbors.distances) / (scale[:, None] * scale[neighbors.indices])
+    order = np.argsort(relative, axis=1, kind="stable")
+    length = np.square(tree.length) / (scale[tree.start] * scale[tree.end])
+    A = csr_array((np.maximum(np.exp(-length), FAINT), (tree.start, tree.end)), shape=(scale.size, scale.size))
+    bonds, graphs = A.maximum(A.T), []
+    for weights, share in GRAPHS:
+        near = neighbors.chosen(np.sort(order[:, : max(1, round(share * n_neighbors))], axis=1))
+        if weights == "shared":
+            W = shared_weights(near)
+        else:
+            W = symmetric(near.indices, gaussian_weights(near, scale, scale, threads=threads))
+        graphs.append(build_graph(csr_array(W.maximum(bonds))))
+    return tuple(graphs)
 
 
 def list_candidates(inputs: StartInputs, K: int) -> list[Candidate]:
     """The candidates that can be made from these inputs."""
     found = [Candidate("communities", i) for i in range(len(inputs.graphs))]
     if inputs.neighbors is not None:
-        found += [Candidate("density modes", share) for share in DENSITY_SHARES]
-        found += [Candidate("linkages", (i, gini)) for i in range(len(inputs.trees)) for gini in GINI_LIMITS]
+        found += [Candidate("density modes"), *(Candidate("linkages", i) for i in range(len(inputs.trees)))]
+    if inputs.points.X.shape[1] <= MIXTURE_DIMENSIONS and K < MANY_CLUSTERS:
+        found.append(Candidate("mixture"))
     return found
 
 
@@ -125,12 +129,12 @@ def make_partition(candidate: Candidate, inputs: StartInputs, K: int, seed: int)
     """The candidate's partition; it may have fewer than K clusters."""
     if candidate.family == "communities":
         return community_labels(inputs.graphs[candidate.variant].affinity, K, seed)
-    assert inputs.neighbors is not None
+    if candidate.family == "mixture":
+        return mixture_labels(inputs.points, K, seed)
     if candidate.family == "linkages":
-        tree, gini = candidate.variant
-        return even_linkage_labels(inputs.trees[tree], K, gini)
-    width = min(max(1, round(candidate.variant * inputs.n_neighbors)), inputs.neighbors.indices.shape[1])
-    return density_mode_labels(inputs.neighbors, inputs.trees[0], K, width, inputs.n_neighbors)
+        return even_linkage_labels(inputs.trees[candidate.variant], K, GINI_LIMIT)
+    assert inputs.neighbors is not None
+    return density_mode_labels(inputs.neighbors.first(inputs.n_neighbors), inputs.trees[0], K)
 
 
 def find_consensus(inputs: StartInputs, K: int, rng: np.random.RandomState, *, sparse: bool = False) -> Consensus:
@@ -154,22 +158,23 @@ def choose(candidates: list[Candidate], partitions: list[Array], K: int, *, spar
     for i in range(m):
         for j in range(i):
             pairs[i, j] = pairs[j, i] = adjusted_rand(partitions[i], partitions[j])
-    families = np.array([candidate.family for candidate in candidates])
-    voices = np.array([[_voice(pairs[i], families == family, i) for family in np.unique(families)] for i in range(m)])
-    agreement = np.nanmean(voices, axis=1)
+    families, family = np.unique([candidate.family for candidate in candidates], return_inverse=True)
+    agreement = family_mean(pairs, family, families.size)
     chosen = int(np.flatnonzero(agreement >= agreement.max() - SAME)[0])
-    trust = np.maximum(pairs[chosen], 0) ** TRUST_POWER
+    trust = np.maximum(pairs[chosen], 0) ** TRUST_POWER / np.bincount(family)[family]
     votes = count_votes(partitions, partitions[chosen], trust, K, sparse=sparse)
     if np.unique(largest_columns(votes)).size < K:  # a small cluster was outvoted
         votes = one_hot(partitions[chosen], K, np.float64, sparse=sparse)
     return Consensus(tuple(candidates), tuple(partitions), agreement, pairs, chosen, votes)
 
 
-def _voice(agreement: Array, family: Array, own: int) -> float:
-    """What a family says of a candidate: the mean agreement of its members, without the candidate itself."""
-    others = family.copy()
-    others[own] = False
-    return float(agreement[others].mean()) if others.any() else np.nan
+def family_mean(pairs: Array, family: Array, n_families: int) -> Array:
+    """For each candidate the mean over families of its mean agreement with their members, itself left out."""
+    member = np.eye(n_families)[family]
+    others = member.sum(axis=0) - member
+    total = pairs @ member - member  # without the agreement of 1 with itself
+    voices = np.divide(total, others, out=np.zeros_like(total), where=others > 0)
+    return np.asarray(voices.sum(axis=1) / np.maximum((others > 0).sum(axis=1), 1))
 
 
 def count_votes(partitions: list[Array], reference: Array, trust: Array, K: int, *, sparse: bool = False) -> Any:

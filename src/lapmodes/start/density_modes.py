@@ -12,15 +12,14 @@ MASS_POWER = 0.5
 """A hill of m points counts sqrt(m) times its prominence: the noise of a hill's height falls like 1 / sqrt(m)."""
 
 
-def density_mode_labels(neighbors: Neighbors, tree: Tree, K: int, k: int, n_neighbors: int) -> Array:
-    """Labels of the K most prominent hills of the density from k neighbours.
+def density_mode_labels(near: Neighbors, tree: Tree, K: int) -> Array:
+    """Labels of the K most prominent hills of the density.
 
-    The log density is minus the log of the root mean square distance to the k nearest neighbours. Hills meet at the
-    highest edge between them (of the graph of `n_neighbors` and the spanning tree), whose height is that of its lower
-    end, or less where the edge is long.
+    The log density is minus the log of the root mean square distance to the neighbours. Hills meet at the highest edge
+    between them (of the neighbour graph and the spanning tree), whose height is that of its lower end, or less where
+    the edge is long.
     """
-    near = neighbors.first(n_neighbors)
-    height = log_density(neighbors.first(k).distances)
+    height = log_density(near.distances)
     # In place and one at a time, as there is an entry for each edge: how far saddles lie below zero.
     start, end, length = near.edges()
     start = np.concatenate([start, tree.start])

@@ -11,10 +11,8 @@ from scipy.sparse import csc_array, csr_array, diags_array, eye_array
 from scipy.sparse.csgraph import dijkstra
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh, lobpcg, splu
 
-from .._records import Array, Graph
+from .._records import MANY_POINTS, Array, Graph
 
-SPECTRAL_POINTS = 20_000
-"""Above this eigenvectors cost more than all other starts together."""
 DENSE_POINTS = 1000
 LONG_HOPS = 12
 
@@ -38,7 +36,7 @@ def smooth_vectors(graph: Graph, K: int, rng: np.random.RandomState) -> Array:
     n = S.shape[0]
     if n <= max(DENSE_POINTS, 3 * K):
         return np.asarray(eigh(S.toarray(), subset_by_index=(n - min(K, n), n - 1))[1])
-    if n <= SPECTRAL_POINTS and _is_long(S):
+    if n <= MANY_POINTS and _is_long(S):
         vectors = _shift_invert(S, K, rng)
         if vectors is not None:
             return vectors
