@@ -16,7 +16,7 @@ from lapmodes.plotting import plot_clusters
 rng = np.random.default_rng(0)
 angle = rng.uniform(0, 2 * np.pi, 900)
 ring = np.repeat([2, 1, 0], [150, 300, 450])
-radius = 3.0 - ring + 0.12 * rng.standard_normal(900)
+radius = 3.0 - ring + 0.08 * rng.standard_normal(900)
 X = radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
 
 known = np.full(900, -1)
