@@ -23,9 +23,9 @@ def one_hot(labels: Array, K: int, dtype: Any, *, sparse: bool = False) -> Any:
 
 
 def as_rows(Z: Any, dtype: Any, *, sparse: bool) -> Any:
-    """Rows as a C-contiguous array, or as a CSR matrix without stored zeros and with sorted columns."""
+    """A copy of rows: a C-contiguous array, or a CSR matrix without stored zeros and with sorted columns."""
     if not sparse:
-        return np.ascontiguousarray(as_dense(Z), dtype=dtype)
+        return np.array(as_dense(Z), dtype=dtype, order="C")
     Z = csr_array(Z, dtype=dtype, copy=True)
     Z.sum_duplicates()
     Z.eliminate_zeros()

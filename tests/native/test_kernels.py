@@ -66,7 +66,7 @@ def test_rows_left_out_as_inactive_would_not_have_changed(isa, K, dtype):
     B = rng.random((n, K)).astype(dtype) ** 8
     step = (1 / np.maximum(4 * lam * graph.diagonal, 0.1)).astype(dtype)
     start = np.eye(K, dtype=dtype)[B.argmax(axis=1)]
-    stats, row_stats = statistics(n), np.zeros((3, 3, _native.BLOCK_ROWS), dtype)
+    stats, row_stats = block_statistics(n), np.zeros((3, 3, _native.BLOCK_ROWS), dtype)
     state = np.zeros(n, np.uint8), np.full(n, -9, np.int32)
     some, every = ([start.copy(), start.copy(), (graph.weights @ start).astype(dtype)] for _ in range(2))
     inactive = 0
