@@ -20,6 +20,7 @@ from lapmodes.graph.affinity import (
     local_scale,
     mean_scale,
     neighbors_needed,
+    shared_weights,
     symmetric,
 )
 from lapmodes.graph.neighbors import make_index
@@ -67,6 +68,16 @@ def test_entropic_rows_are_probabilities_with_the_asked_perplexity(X):
     entropy = -np.sum(np.where(P > 0, P * np.log(np.where(P > 0, P, 1)), 0), axis=1)
     np.testing.assert_allclose(np.exp(entropy), 8, atol=1e-6)
     np.testing.assert_allclose(W.toarray(), (P + P.T) / 2, atol=1e-15)
+
+
+def test_shared_weights_are_jaccard_indices(X):
+    near = make_index(X, 1).query_self(6)
+    around = [set(row) | {i} for i, row in enumerate(near.indices.tolist())]
+    W = shared_weights(near).tocoo()
+    expected = [len(around[i] & around[j]) / len(around[i] | around[j]) for i, j in zip(*W.coords, strict=True)]
+    np.testing.assert_allclose(W.data, expected)
+    linked = {(i, j) for i, others in enumerate(around) for j in others if i != j}
+    assert set(zip(*(each.tolist() for each in W.coords), strict=True)) == linked | {(j, i) for i, j in linked}
 
 
 def test_callable_must_return_fitting_weights(X):

@@ -14,7 +14,7 @@ from sklearn.neighbors import kneighbors_graph
 from lapmodes import _native
 from lapmodes._rows import row_arrays
 from lapmodes.start import communities
-from lapmodes.start.communities import between, community_labels, merge_communities, modularity, normalized_cut
+from lapmodes.start.communities import community_labels, merge_communities, modularity, normalized_cut, weights_between
 
 
 def set_partitions(n):
@@ -101,7 +101,7 @@ def graph():
 def test_small_communities_first_give_as_good_ones(graph, monkeypatch, K):
     W, _ = graph
     whole = community_labels(W, K, 0)
-    monkeypatch.setattr(communities, "COARSE_POINTS", 100)
+    monkeypatch.setattr(communities, "MANY_POINTS", 100)
     monkeypatch.setattr(communities, "COARSE_MEMBERS", 10)
     coarse = community_labels(W, K, 0)
     assert np.unique(whole).size == np.unique(coarse).size == K
@@ -109,7 +109,7 @@ def test_small_communities_first_give_as_good_ones(graph, monkeypatch, K):
 
 
 def test_more_separate_parts_than_clusters(monkeypatch):
-    monkeypatch.setattr(communities, "COARSE_POINTS", 100)
+    monkeypatch.setattr(communities, "MANY_POINTS", 100)
     monkeypatch.setattr(communities, "COARSE_MEMBERS", 10)
     X, _ = make_blobs(600, 2, centers=100 * np.eye(2)[[0, 1, 0, 1]] * [[1], [1], [-1], [-1]], random_state=0)
     W = kneighbors_graph(X, 5)
@@ -132,7 +132,7 @@ def test_merging_keeps_communities_whole_and_takes_the_best_pair_each_time():
 def test_cut_and_modularity_against_the_dense_formula(graph):
     W, y = graph
     D, Z = W.toarray(), np.eye(7)[y]
-    np.testing.assert_allclose(between(W, y), Z.T @ D @ Z)
+    np.testing.assert_allclose(weights_between(W, y), Z.T @ D @ Z)
     d = D.sum(axis=1)
     assert modularity(W, y) == pytest.approx(quality(W, y))
     assert normalized_cut(W, y) == pytest.approx(np.mean(np.diag(Z.T @ (np.diag(d) - D) @ Z) / (Z.T @ d)))
