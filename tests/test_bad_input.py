@@ -68,7 +68,10 @@ BAD_CALLS = {
     "infinite tol": (fit(tol=np.inf), "'tol' parameter .* Got inf"),
     "no jobs": (fit(n_jobs=0), "'n_jobs' parameter .* None or an int other than 0"),
     "verbose is text": (fit(verbose="yes"), "'verbose' parameter .* True, False or a callable"),
-    "text prior weight": (fit(prior_weight="auto"), "'prior_weight' parameter .* finite float of at least 0. Got 'auto'"),
+    "text prior weight": (
+        fit(prior_weight="auto"),
+        "'prior_weight' parameter .* finite float of at least 0. Got 'auto'",
+    ),
     "negative prior weight": (fit(prior_weight=-1.0), "'prior_weight' parameter .* Got -1.0"),
     "infinite prior weight": (fit(prior_weight=np.inf), "'prior_weight' parameter .* Got inf"),
     "sparse assignments by name": (fit(sparse_assignments="auto"), "'sparse_assignments' parameter .* True or False"),
