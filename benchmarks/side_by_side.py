@@ -1,7 +1,7 @@
 """This version beside an earlier one, both built, in one run: the benchmarks in turns, and the ratios of their times.
 
-    git worktree add ../before COMMIT && make -C ../before .venv/installed-test
-    LAPMODES_DATA=... python benchmarks/side_by_side.py ../before
+git worktree add ../before COMMIT && make -C ../before .venv/installed-test
+LAPMODES_DATA=... python benchmarks/side_by_side.py ../before
 
 Each version runs its own copy of a benchmark with its own interpreter; the turns alternate, so that a busy moment hits
 both. The shortest time of each row counts. A ratio above 1 means that this version is slower.

@@ -18,6 +18,7 @@ extensions = [
 ]
 myst_heading_anchors = 3
 autosummary_generate = True
+templates_path = ["_templates"]  # the page of a class: its docstring has the attributes already
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 exclude_patterns = ["_build", "gallery/**/*.ipynb", "gallery/**/*.py", "gallery/**/*.json"]

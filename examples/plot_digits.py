@@ -2,9 +2,9 @@
 Modes that look like data
 =========================
 
-A mean of many handwritten digits is a blur: it averages over styles. A mode is the densest place of its cluster, so it
-looks like a digit somebody wrote: the narrower the kernel, the more so. The bandwidth here was picked among five after
-seeing their results, so this is a picture of the idea and no comparison of accuracy.
+The mean of many handwritten digits is a blur, because it averages over styles. A mode is the densest place of its
+cluster, so it looks like a digit that somebody wrote; the narrower the kernel, the more so. The bandwidth was picked
+among five after seeing their results, so this picture shows the idea and does not compare accuracies.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 Where would a new point go?
 ===========================
 
-New points get their assignment in closed form: a mixture of what their neighbours have and of the kernel at the modes.
-The map shows it for every place of the plane, and the density of each cluster says how much to trust it there.
+The assignment of a new point has a closed form: it combines the assignments of its neighbours with the kernel at the
+modes. The map shows it for every place of the plane. The density of each cluster says how much to trust it there.
 """
 
 import matplotlib.pyplot as plt

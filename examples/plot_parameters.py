@@ -2,9 +2,9 @@
 What smoothness and bandwidth do
 ================================
 
-``lam`` is how strongly neighbours are drawn together, ``bandwidth`` how far a mode sees. Without smoothness clusters
-are convex; with enough of it they follow the data. A very wide kernel makes modes into means.
-The values were picked, after looking, because they show the difference.
+``lam`` says how strongly neighbours are drawn together, and ``bandwidth`` how far a mode sees. Without smoothness the
+clusters are convex; with enough of it they follow the data. A very wide kernel turns modes into means. The values were
+picked after looking, because they show the difference.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 Segments of a photograph
 ========================
 
-Pixels are points, neighbouring pixels are linked unless there is an edge between them. A segment is all that looks
-alike, with a smooth border; its mode is a typical pixel.
+Pixels are points, and neighbouring pixels are linked unless there is an edge between them. A segment contains what
+looks alike and has a smooth border. Its mode is a typical pixel.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,9 @@
 Clusters of any shape
 =====================
 
-Five spirals, entwined. K-means and K-modes cut them into wedges, because each of their points goes to the nearest
-centre. Laplacian K-modes asks neighbours to agree, so a cluster follows its spiral; the mode (triangle) still sits
-where that spiral is densest.
+Five intertwined spirals. K-means and K-modes cut them into wedges, because each point goes to the nearest centre.
+Laplacian K-modes asks neighbours to agree, so a cluster follows its spiral, and the mode (triangle) still lies where
+that spiral is densest.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 Topics of short texts
 =====================
 
-Texts become rows of a sparse matrix (TF-IDF); the cosine metric compares their directions. The mode of a cluster names
-its topic by the terms it has most of.
+Texts become rows of a sparse matrix (TF-IDF), and the cosine metric compares their directions. The largest entries of
+a mode name the topic of its cluster.
 """
 
 import matplotlib.pyplot as plt

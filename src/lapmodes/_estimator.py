@@ -37,9 +37,7 @@ except ImportError:  # scikit-learn before 1.9
         return method
 
 
-class LaplacianKModes(
-    CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, NewPoints, ClusterMixin, BaseEstimator
-):
+class LaplacianKModes(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, NewPoints, ClusterMixin, BaseEstimator):
     """Laplacian K-modes clustering.
 
     Finds exactly K clusters of any shape, a mode (a point of high density that looks like the data) for

@@ -169,7 +169,7 @@ def solve_with_all_clusters(
 
 
 def solve_path(problem: Problem, start: Start, settings: Settings, step: Step) -> Iterator[tuple[Problem, Solution]]:
-    """One solution for each (lam, bandwidth) of the path, warm-started from the one before; a stopped one is the last."""
+    """One solution for each (lam, bandwidth) of the path, started from the one before; a stopped one is the last."""
     problem = replace(problem, prior=start.prior if problem.prior_weight > 0 else None)
     steps = settings.steps
     for lam, bandwidth in [(problem.lam, problem.bandwidth)] if steps is None else path_steps(problem, steps):

@@ -25,7 +25,7 @@ from .graph.anchors import Anchors
 from .graph.laplacian import build_graph
 
 FORMAT = 2
-"""Everything in the file is in the order of the fit's rows; `sample_of` and `row_of` say which sample each of them is."""
+"""Everything in the file is in the order of the fit's rows; `sample_of` and `row_of` name the samples."""
 
 
 class OtherFormatError(ValueError):

@@ -204,7 +204,7 @@ class Trained:
     laplacian: str
 
     @property
-    def X(self) -> Any:
+    def X(self) -> Any:  # noqa: N802
         """The training points, in the order of the fit's rows."""
         return self.fitted.problem.points.X
 

@@ -15,7 +15,7 @@ def one_hot(labels: Array, K: int, dtype: Any, *, sparse: bool = False) -> Any:
     """Z (N, K) with a single 1 in each row."""
     n = labels.shape[0]
     if sparse:
-        parts = np.ones(n, dtype=dtype), labels.astype(np.int32, copy=False), np.arange(n + 1, dtype=np.int32)
+        parts = np.ones(n, dtype=dtype), np.ascontiguousarray(labels, dtype=np.int32), np.arange(n + 1, dtype=np.int32)
         return csr_array(parts, shape=(n, K))
     Z = np.zeros((n, K), dtype=dtype)
     Z[np.arange(n), labels] = 1
@@ -23,9 +23,9 @@ def one_hot(labels: Array, K: int, dtype: Any, *, sparse: bool = False) -> Any:
 
 
 def as_rows(Z: Any, dtype: Any, *, sparse: bool) -> Any:
-    """Rows as a C-contiguous array, or as a CSR matrix without stored zeros and with sorted columns."""
+    """A copy of rows: a C-contiguous array, or a CSR matrix without stored zeros and with sorted columns."""
     if not sparse:
-        return np.ascontiguousarray(as_dense(Z), dtype=dtype)
+        return np.array(as_dense(Z), dtype=dtype, order="C")
     Z = csr_array(Z, dtype=dtype, copy=True)
     Z.sum_duplicates()
     Z.eliminate_zeros()

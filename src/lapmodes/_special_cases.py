@@ -76,8 +76,8 @@ class LaplacianKMeans(LaplacianKModes):
     ----------
     n_clusters : int, default=8
         Number of clusters.
-    lam, affinity, n_neighbors, metric, laplacian, init, prior_weight, n_init, max_iter, tol, sparse_assignments, n_jobs, \
-random_state, verbose
+    lam, affinity, n_neighbors, metric, laplacian, init, prior_weight, n_init, max_iter, tol, sparse_assignments, \
+n_jobs, random_state, verbose
         As in :class:`LaplacianKModes`. ``lam=0`` is K-means.
 
     Examples

@@ -219,7 +219,7 @@ def check_dense_fits(n: int, K: int, dtype: Any, arrays: int) -> None:
     size = arrays * n * K * np.dtype(dtype).itemsize
     if size > available_memory():
         raise MemoryError(
-            f"Assignments of {n} samples to {K} clusters as arrays need about {size / 2**30:.1f} GiB, more than there is. "
+            f"Assignments of {n} samples to {K} clusters as arrays need about {size / 2**30:.1f} GiB, more than is free. "
             "Use sparse_assignments=True, which keeps only what is not zero."
         )
 

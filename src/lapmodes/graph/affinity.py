@@ -93,7 +93,8 @@ def shared_weights(near: Neighbors) -> Any:
     around = np.sort(np.column_stack([near.indices, np.arange(n)]), axis=1).astype(np.int32)
     links = symmetric(near.indices, np.ones((n, k)))
     common = np.empty(links.nnz)
-    _native.shared_neighbors(around, *row_arrays(links)[:2], common)
+    indptr, indices, _ = row_arrays(links)
+    _native.shared_neighbors(around, indptr, indices, common)
     return csr_array((common / (2 * (k + 1) - common), links.indices, links.indptr), shape=(n, n))
 
 

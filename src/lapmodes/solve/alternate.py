@@ -58,6 +58,8 @@ def alternate(problem: Problem, start: Start, stopping: Stopping, step: Step = n
         history.append((result.energy, result.gap, modes.moved, modes.n_iter, result.n_iter, *seconds))
         stopped = step(1, f"objective {result.energy:.6g}  gap {result.gap:.1e}  moved {modes.moved:.1e}")
     assert term is not None
+    entries = Z.data if issparse(Z) else Z
+    np.minimum(entries, 1, out=entries)  # a share of 1 may be a rounding error above it
     rows = np.array(history, dtype=HISTORY)
     status = Status() if rests and result.certified else _trouble(rows, result, rests, stopped)
     return Solution(C, Z, result.energy, result.gap, rows, _unreached(problem, term), status)

@@ -11,8 +11,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from ..._records import Array
-from ..._settings import is_float, is_int
-from ..._settings import effective_threads
+from ..._settings import effective_threads, is_float, is_int
 from ..._warnings import DegenerateWarning, warn
 from ...graph.affinity import LOCAL_NEIGHBOR, mean_scale
 from ...graph.neighbors import make_index
