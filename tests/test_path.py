@@ -30,7 +30,7 @@ def test_sequences_are_gone_through_together(blobs):
 
 
 def test_the_models_of_a_path_are_whole(blobs, tmp_path):
-    """Each answers, is saved and is cloned like one that was fitted by itself, and none changes with later steps."""
+    """Each answers and is saved like a model that was fitted by itself, and none changes with later steps."""
     X, _ = blobs
     path = fit_path(X, 3, lam=0.1, bandwidth=[2.0, 1.0, 0.5], **PAPER)
     first = next(path)

@@ -108,6 +108,15 @@ def test_given_graph_has_no_valleys(four):
     assert "valley" not in found.preferred
 
 
+def test_a_single_family_of_candidates_is_no_agreement():
+    """On a given graph in many dimensions there are communities only, which agree with themselves on any number."""
+    X = np.random.default_rng(0).normal(size=(240, 60)) + 9 * np.repeat(np.eye(4, 60), 60, axis=0)
+    W = LaplacianKModes(2, random_state=0).fit(X).graph_
+    found = select(X, range(2, 9), graph=W, random_state=0)
+    assert np.isnan(found.table["agreement"]).all()
+    assert found.n_clusters == 4
+
+
 def test_given_neighbours_give_the_same_table(four, found):
     distances, indices = NearestNeighbors(n_neighbors=20).fit(four).kneighbors()
     other = select(four, range(2, 8), neighbors=(indices, distances), random_state=0)
@@ -177,6 +186,7 @@ def test_draws_with_fewer_neighbours_are_no_error(name, n_neighbors):
     found = select(X, random_state=0, n_neighbors=n_neighbors)
     assert 2 <= found.n_clusters <= max(2, np.sqrt(len(X)))
     for field in ("agreement", "stability", "support"):
-        assert ((found.table[field] >= -1) & (found.table[field] <= 1)).all(), field
+        values = found.table[field][~np.isnan(found.table[field])]
+        assert ((values >= -1) & (values <= 1)).all(), field
     refit = LaplacianKModes(found.n_clusters, n_neighbors=n_neighbors, random_state=0).fit(X)
     np.testing.assert_array_equal(refit.labels_, found.labels[found.n_clusters])

@@ -127,7 +127,8 @@ def select(
         of clusters find agreement too. Its table has the fields:
 
         - 'n_clusters', 'lam', 'bandwidth';
-        - 'agreement': upper quartile of the adjusted Rand index between candidates;
+        - 'agreement': upper quartile of the adjusted Rand index between families of candidates (NaN where there is
+          one family: a given graph in many dimensions; the stability decides then);
         - 'stability': mean adjusted Rand index of the chosen candidate with itself on random nine tenths of the points;
         - 'eigengap': log ratio of the next to the last eigenvalue of the normalised Laplacian (NaN above 20,000
           points);
@@ -197,7 +198,7 @@ def _wanted(n_clusters: Iterable[int] | None, n: int) -> list[int]:
 
 def _conclusion(table: Array, labels: dict[int, Array]) -> Selection:
     preferred = {name: _preferred(table, name) for name in CRITERIA if not np.isnan(table[name]).all()}
-    K = preferred["agreement"]
+    K = next(iter(preferred.values()))
     own = table[table["n_clusters"] == K]
     best = own[own["support"].argmax()]
     return Selection(K, float(best["lam"]), float(best["bandwidth"]), table, preferred, labels)
@@ -262,7 +263,7 @@ def _row(
         K,
         problem.lam,
         float(np.median(problem.bandwidth)),
-        _typical(found.pairs),
+        _typical(found),
         stability,
         eigengap,
         valley_depth(inputs, found.labels, K),
@@ -274,10 +275,16 @@ def _row(
     )
 
 
-def _typical(pairs: Array) -> float:
-    """Upper quartile of the adjusted Rand index over all pairs of candidates."""
-    above = pairs[np.triu_indices(len(pairs), 1)]
-    return float(np.quantile(above, 0.75)) if above.size else 1.0
+def _typical(found: Consensus) -> float:
+    """Upper quartile over pairs of families of the mean adjusted Rand index between their candidates.
+
+    Candidates of one family agree on any number of clusters, so they say nothing of it; NaN where there is one family.
+    """
+    families, family = np.unique([candidate.family for candidate in found.candidates], return_inverse=True)
+    member = np.eye(families.size)[family]
+    means = (member.T @ found.pairs @ member) / np.outer(member.sum(axis=0), member.sum(axis=0))
+    between = means[np.triu_indices(families.size, 1)]
+    return float(np.quantile(between, 0.75)) if between.size else np.nan
 
 
 def eigengaps(inputs: StartInputs, most: int, rng: np.random.RandomState) -> Array:
