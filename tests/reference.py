@@ -5,6 +5,7 @@ from __future__ import annotations
 import clarabel
 import numpy as np
 import scipy.sparse as sp
+from scipy.spatial.distance import cdist
 
 
 def project(v):
@@ -34,10 +35,9 @@ def best_assignments(L, B, lam):
     return simplex_qp(2 * lam * sp.kron(sp.csr_matrix(L), sp.eye(k)), -B.ravel(), n, k)
 
 
-def quadratic(graph):
-    """L with the balance, c d d'."""
-    d = graph.diagonal.astype(float)
-    return graph.laplacian.toarray().astype(float) + graph.evenness * np.outer(d, d)
+def dense_laplacian(graph):
+    """L as an array, in double precision."""
+    return graph.laplacian.toarray().astype(float)
 
 
 def energy(L, B, lam, Z):
@@ -45,13 +45,20 @@ def energy(L, B, lam, Z):
     return lam * np.sum(Z * (L @ Z)) - np.sum(B * Z)
 
 
+def squared_distances(X, C):
+    """|x_n - c_k|^2, (N, K), in double precision."""
+    return np.square(X[:, None, :].astype(float) - C[None, :, :]).sum(axis=2)
+
+
 def kernel(X, C, sigma):
-    """B (N, K) with one width or one a point."""
-    d2 = np.square(X[:, None, :] - C[None, :, :]).sum(axis=2)
-    return np.exp(-0.5 * d2 / np.square(np.broadcast_to(sigma, len(X)))[:, None])
+    """B (N, K) with one width or one a point; minus the squared distances for infinite width."""
+    d2 = squared_distances(X, C)
+    if np.isinf(sigma).all():
+        return -d2
+    return np.exp(-0.5 * d2 / np.square(np.broadcast_to(sigma, len(X)).astype(float))[:, None])
 
 
-def mapped(cross, Z, B, distances, lam, sample_weight=None, degrees=None, masses=None):
+def mapped(cross, Z, B, distances, lam, sample_weight=None, degrees=None):
     """The out-of-sample mapping by its formula, in double precision; to the nearest mode where it has no answer."""
     cross, Z, B = (np.asarray(each, dtype=float) for each in (cross, Z, B))
     if sample_weight is not None:
@@ -62,7 +69,7 @@ def mapped(cross, Z, B, distances, lam, sample_weight=None, degrees=None, masses
             mean, pull = cross @ Z / total, B / (2 * lam * total)
         else:
             mean, pull = (cross / np.sqrt(np.where(degrees > 0, degrees, 1))) @ Z / np.sqrt(total), B / (2 * lam)
-        V = mean - (0 if masses is None else masses) + pull
+        V = mean + pull
     usable = (total[:, 0] > 0) & np.isfinite(V).all(axis=1)
     nearest = np.eye(Z.shape[1])[distances.argmin(axis=1)]
     return np.array([project(v) if ok else near for v, ok, near in zip(V, usable, nearest, strict=True)])
@@ -81,3 +88,13 @@ def errors(y, labels):
 def random_affinity(rng, n, density=0.4):
     W = np.triu(rng.random((n, n)) * (rng.random((n, n)) < density), 1)
     return sp.csr_array(W + W.T)
+
+
+def neighbor_graph(X, k=8):
+    """Self-tuning weights between k nearest neighbours, from all distances; CSR."""
+    D = cdist(X, X)
+    order = np.argsort(D, axis=1, kind="stable")
+    near = np.zeros(D.shape, dtype=bool)
+    np.put_along_axis(near, order[:, 1 : k + 1], True, axis=1)
+    scale = np.take_along_axis(D, order[:, [min(7, len(D) - 1)]], axis=1)
+    return sp.csr_array(np.where(near | near.T, np.exp(-D * D / (scale * scale.T)), 0.0))

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from lapmodes.image import pixel_features, segment
+from lapmodes.image import borders, pixel_features, plot_segmentation, segment
 
 
 def halves(shape=(40, 60)):
@@ -42,8 +42,29 @@ def test_white_and_black_in_lab():
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [({"color_space": "hsv"}, "'color_space' parameter"), ({"spatial_scale": -1.0}, "'spatial_scale' parameter")],
+    [
+        ({"color_space": "hsv"}, "'color_space' must be 'lab'"),
+        ({"spatial_scale": -1.0}, "'spatial_scale' must be a finite"),
+    ],
 )
 def test_bad_parameters(arguments, message):
     with pytest.raises(ValueError, match=message):
         pixel_features(halves(), **arguments)
+
+
+def test_borders_separate_unlike_neighbours():
+    labels = np.array([[0, 0, 1], [0, 2, 1]])
+    sides = {tuple(map(tuple, line)) for line in borders(labels).tolist()}
+    upright = {((1.5, -0.5), (1.5, 0.5)), ((0.5, 0.5), (0.5, 1.5)), ((1.5, 0.5), (1.5, 1.5))}
+    assert sides == upright | {((0.5, 0.5), (1.5, 0.5))}
+
+
+def test_the_plot_shows_a_mode_of_each_segment_and_refuses_another_image():
+    from matplotlib.figure import Figure
+
+    found = segment(halves(), 2, random_state=0)
+    ax = plot_segmentation(halves(), found, Figure().subplots())
+    rows, columns = np.unravel_index(found.model.exemplars_, found.labels.shape)
+    np.testing.assert_array_equal(ax.collections[-1].get_offsets(), np.column_stack([columns, rows]))
+    with pytest.raises(ValueError, match="must be the image that was segmented"):
+        plot_segmentation(halves((10, 10)), found, Figure().subplots())

@@ -15,8 +15,8 @@ CORNERS = 4 * np.column_stack([np.cos(ANGLES), np.sin(ANGLES)])
 MODELS = [
     LaplacianKModes(6, random_state=0),
     LaplacianKModes(6, lam=0.3, bandwidth=0.7, init=CORNERS),
-    LaplacianKModes(6, lam=2.0, bandwidth="adaptive", laplacian="normalized", init="spectral", random_state=0),
-    LaplacianKModes(6, lam=0.1, bandwidth=0.7, init=CORNERS, anchor=0.5, path=3),
+    LaplacianKModes(6, lam=2.0, bandwidth="entropic", laplacian="normalized", init="spectral", random_state=0),
+    LaplacianKModes(6, lam=0.1, bandwidth=0.7, prior_weight=0.5, random_state=0),
     KModes(6, init=CORNERS),
     LaplacianKMeans(6, init=CORNERS),
 ]
@@ -36,7 +36,7 @@ def both(model, X, **given):
     )
 
 
-@pytest.mark.parametrize("model", MODELS, ids=["default", "plain", "normalized", "anchored", "modes", "means"])
+@pytest.mark.parametrize("model", MODELS, ids=["default", "plain", "normalized", "prior", "modes", "means"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_same_model_as_with_dense_assignments(six, model, dtype):
     X = six[0].astype(dtype)
@@ -72,13 +72,13 @@ def test_predictions_in_pieces_are_those_of_the_whole(six, monkeypatch):
     assert abs(model.predict_proba(six[0]) - whole).max() == 0
 
 
-@pytest.mark.parametrize("model", MODELS, ids=["default", "plain", "normalized", "anchored", "modes", "means"])
+@pytest.mark.parametrize("model", MODELS, ids=["default", "plain", "normalized", "prior", "modes", "means"])
 def test_saved_and_loaded(tmp_path, six, model):
     fitted = both(model, six[0])[0]
     fitted.save(tmp_path / "model.npz")
     back = lapmodes.load(tmp_path / "model.npz")
     assert back.sparse_assignments is True
-    for name in ("assignments_", "votes_"):
+    for name in ("assignments_", "prior_"):
         one, two = getattr(fitted, name), getattr(back, name)
         assert (one is None and two is None) or abs(one - two).max() == 0
     np.testing.assert_array_equal(back.labels_, fitted.labels_)
@@ -111,11 +111,11 @@ def test_partial_labels_need_dense_assignments(six):
     X, y = six
     known = np.where(np.arange(len(y)) % 40 == 0, y, -1)
     with pytest.raises(ValueError, match="sparse_assignments"):
-        LaplacianKModes(6, sparse_assignments=True, random_state=0).fit(X, known)
-    assert isinstance(LaplacianKModes(6, random_state=0).fit(X, known).assignments_, np.ndarray)
+        LaplacianKModes(6, sparse_assignments=True, random_state=0).fit(X, partial_labels=known)
+    assert isinstance(LaplacianKModes(6, random_state=0).fit(X, partial_labels=known).assignments_, np.ndarray)
 
 
-@pytest.mark.parametrize("wrong", ["yes", 1, None])
+@pytest.mark.parametrize("wrong", ["auto", "yes", 1, None])
 def test_other_values_are_refused(six, wrong):
     with pytest.raises(ValueError, match="'sparse_assignments' parameter"):
         LaplacianKModes(6, sparse_assignments=wrong).fit(six[0])
@@ -123,11 +123,11 @@ def test_other_values_are_refused(six, wrong):
 
 @pytest.fixture(scope="module")
 def many():
-    """300 blobs, a default fit of them with a third of the memory that one array of (n, k) takes."""
+    """300 blobs, and a fit of them."""
     rng = np.random.default_rng(0)
     y = np.repeat(np.arange(300), 40)
     X = (6 * rng.standard_normal((300, 5))[y] + 0.3 * rng.standard_normal((y.size, 5))).astype(np.float32)
-    return X, y, LaplacianKModes(300, random_state=0).fit(X)
+    return X, y, LaplacianKModes(300, sparse_assignments=True, random_state=0).fit(X)
 
 
 def test_many_blobs_are_found(many):
@@ -144,7 +144,7 @@ def test_nothing_as_large_as_dense_assignments_is_held(many):
     X, _, _ = many
     tracemalloc.start()
     try:
-        LaplacianKModes(300, lam=0.1, bandwidth=1.0, init=X[::40], tol=1).fit(X)
+        LaplacianKModes(300, lam=0.1, bandwidth=1.0, init=X[::40], tol=1, sparse_assignments=True).fit(X)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

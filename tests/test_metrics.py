@@ -3,9 +3,19 @@ import sys
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
-from lapmodes.metrics import adjusted_rand, clustering_accuracy, normalized_mutual_info, purity
+from lapmodes import KModes, LaplacianKMeans, LaplacianKModes
+from lapmodes.metrics import (
+    adjusted_rand,
+    assignment_entropy,
+    clustering_accuracy,
+    neighbor_log_density,
+    normalized_mutual_info,
+    outlier_scores,
+    purity,
+)
 
 SCORES = [clustering_accuracy, normalized_mutual_info, adjusted_rand, purity]
 
@@ -105,3 +115,86 @@ def test_metrics_leave_scikit_learn_metrics_unimported():
     code = "import sys, lapmodes; old = set(sys.modules); import lapmodes.metrics; print(set(sys.modules) - old)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "sklearn" not in done.stdout
+
+
+@pytest.fixture
+def shares():
+    """Assignments with exact zeros, some of them certain."""
+    Z = np.random.default_rng(0).dirichlet(np.full(4, 0.3), 60)
+    Z[Z < 0.05] = 0
+    Z[:5] = np.eye(4)[[0, 1, 2, 3, 0]]
+    return Z / Z.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array, sp.csr_matrix])
+def test_entropy_is_the_definition(shares, kind):
+    expected = [-sum(z * np.log(z) for z in row if z > 0) / np.log(4) for row in shares]
+    np.testing.assert_allclose(assignment_entropy(kind(shares)), expected, atol=1e-12)
+    assert assignment_entropy(np.ones((3, 1))).tolist() == [0, 0, 0]
+    assert assignment_entropy(np.full((2, 3), 1 / 3)) == pytest.approx([1, 1])
+
+
+def outlier_reference(Z, densities, members):
+    """The formula, point by point."""
+    labels, scores = Z.argmax(axis=1), []
+    for z, label, density in zip(Z, labels, densities, strict=True):
+        own = members[label]
+        rarity = min(np.sum(own > density) / max(len(own) - 1, 1), 1) if len(own) else 1
+        entropy = -sum(share * np.log(share) for share in z if share > 0) / np.log(len(z))
+        scores.append(1 - (1 - rarity) * (1 - entropy))
+    return scores
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_outlier_scores_are_the_formula(shares, kind):
+    rng = np.random.default_rng(1)
+    densities, labels = rng.normal(size=60), shares.argmax(axis=1)
+    own = [densities[labels == k] for k in range(4)]
+    np.testing.assert_allclose(
+        outlier_scores(kind(shares), densities), outlier_reference(shares, densities, own), atol=1e-12
+    )
+    others = [np.sort(rng.normal(size=size)) for size in (7, 1, 0, 30)]
+    expected = outlier_reference(shares, densities, others)
+    np.testing.assert_allclose(outlier_scores(kind(shares), densities, others), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_density_by_neighbours_is_a_sum_over_edges(metric, sparse):
+    X = np.random.default_rng(0).normal(size=(70, 3)) + 3
+    given = sp.csr_array(X) if sparse else X
+    model = LaplacianKModes(2, random_state=0, n_jobs=1, metric=metric).fit(given)
+    seen = X / np.linalg.norm(X, axis=1, keepdims=True) if metric == "cosine" else X
+    squared = np.square(seen[:, None] - seen).sum(axis=2)
+    kernel = np.where(model.graph_.toarray() > 0, np.exp(-0.5 * squared / model.bandwidth_**2), 0)
+    np.testing.assert_allclose(neighbor_log_density(model, given), np.log(kernel.sum(axis=1)), rtol=1e-8)
+
+
+def test_density_ranks_as_the_exact_one_does():
+    X = np.random.default_rng(0).normal(size=(90, 4)) + np.repeat(
+        [[0, 0, 0, 0], [6, 0, 0, 0], [0, 6, 6, 0]], 30, axis=0
+    )
+    model = LaplacianKModes(3, random_state=0, n_jobs=1).fit(X)
+    ours, exact = neighbor_log_density(model, X), model.score_samples(X)
+    assert np.corrcoef(ours.argsort().argsort(), exact.argsort().argsort())[0, 1] > 0.8
+
+
+@pytest.mark.parametrize("model", [KModes(2, random_state=0), LaplacianKMeans(2, random_state=0)])
+def test_density_without_a_graph_or_a_bandwidth(model):
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    X[7] = 30
+    assert neighbor_log_density(model.set_params(n_jobs=1).fit(X), X).argmin() == 7
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: assignment_entropy([0.5, 0.5]), r"'assignments' must have shape \(n_samples, n_clusters\)"),
+        (lambda: outlier_scores(np.eye(3), [1.0, 2.0]), r"'densities' must have shape \(3,\)"),
+        (lambda: outlier_scores(np.eye(3), np.ones(3), [np.ones(2)]), "'reference' must have 3 arrays"),
+        (lambda: neighbor_log_density(KModes(1).fit(np.eye(3)), np.eye(4)), "must be the 3 points"),
+    ],
+)
+def test_bad_points_are_explained(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

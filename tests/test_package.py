@@ -1,10 +1,11 @@
-"""The package as a whole: public names, layers, cost of importing."""
+"""The package as a whole: public names, rooms and what they may import, size, cost of importing."""
 
 from __future__ import annotations
 
 import ast
 import doctest
 import importlib
+import inspect
 import pkgutil
 import subprocess
 import sys
@@ -16,46 +17,147 @@ import lapmodes
 
 SOURCE = Path(lapmodes.__file__).parent
 
-# What each part of the package must not import: dependencies point down only.
-FORBIDDEN = {
-    "graph": ("solve", "baselines", "_estimator", "_fit", "_problem", "path", "plotting", "demo"),
-    "solve": ("graph", "baselines", "_estimator", "_fit", "_problem", "path", "plotting", "demo"),
-    "baselines": ("_estimator", "_fit", "path", "plotting", "demo"),
-    "datasets": ("_estimator", "graph", "solve", "plotting"),
-    "_estimator.py": ("path", "selection", "plotting", "demo", "baselines"),
-    "_records.py": ("graph", "solve", "_estimator", "_problem"),
-    "metrics.py": ("graph", "solve", "_estimator", "plotting"),
-    "plotting": ("demo", "solve", "graph", "report", "cli", "files"),
-    "_diagnostics.py": ("_estimator", "plotting", "report", "solve", "graph"),
-    "_archives.py": ("_estimator", "files", "cli", "_persistence"),
-    "files": ("cli", "report", "plotting", "demo", "solve", "graph", "experiments", "image"),
-    "report": ("cli", "demo", "solve", "graph", "experiments", "files"),
-    "image.py": ("demo", "experiments", "cli", "baselines"),
-    "experiments": ("demo", "cli", "_fit", "_problem"),
-    "demo.py": ("cli", "graph", "solve"),
+BASE = {"_native", "_progress", "_records", "_rows"}
+ROOMS = {
+    "cli": BASE | {"report", "files", "paper", "image", "selection", "path", "_estimator", "metrics"},
+    "report": {"plotting", "metrics", "_persistence", "_records", "_rows"},
+    "files": {"_persistence", "_archives", "_records", "_rows"},
+    "baselines": {"paper"},
+    "datasets": {"paper"},
+    "paper": BASE
+    | {"image", "path", "plotting", "metrics", "start", "graph"}
+    | {"_special_cases", "_estimator", "_persistence", "_settings", "_validation", "_warnings"},
+    "image": {"plotting", "graph", "_estimator", "_warnings", "_records", "_rows"},
+    "selection": {"plotting", "_estimator", "_fit", "_settings", "start", "graph", "_progress", "_records", "_rows"},
+    "path": {"_estimator", "_fit", "_predict", "_settings", "_validation", "_progress", "_warnings"},
+    "plotting": {"metrics", "_records", "_rows"},
+    "_special_cases": {"_estimator", "_settings"},
+    "_estimator": BASE
+    | {"_fit", "_persistence", "_predict", "_row_map", "_settings", "_validation", "_warnings", "solve"},
+    "_persistence": {"_predict", "_fit", "_row_map", "_settings", "_archives", "_records", "graph"},
+    "_predict": {"_fit", "_row_map", "_settings", "_validation", "metrics", "graph", "solve", "_records", "_rows"},
+    "_fit": {"start", "_settings", "_validation", "graph", "solve", "_progress", "_records", "_rows"},
+    "start": BASE | {"graph", "solve"},
+    "_settings": {"_native", "_validation", "graph", "solve"},
+    "_row_map": {"_validation", "graph", "_records"},
+    "graph": BASE,
+    "solve": BASE,
+    "metrics": {"_records", "_rows"},
+    "_validation": {"_archives", "_records"},
+    "_archives": set(),
+    "_warnings": {"_records"},
+    "_records": {"_native", "_rows"},
+    "_rows": set(),
+    "_progress": set(),
+    "_native": set(),
+    "__init__": set(),
 }
+"""All rooms, from top to bottom, and what each may import; whatever is not listed is forbidden."""
+LOADS_CLASSES = {("_persistence", "_estimator"), ("_persistence", "_special_cases")}
+"""The one way up: `load` looks for the class that a file names, when it is called."""
 
 
-def imported_parts(file):
-    """First component, below lapmodes, of everything that a file imports from the package."""
-    depth = len(file.relative_to(SOURCE).parts)
-    for node in ast.walk(ast.parse(file.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.level:
-            inside = depth - node.level
-            prefix = list(file.relative_to(SOURCE).parts[:inside])
-            target = prefix + (node.module or "").split(".")
-            names = [target] if node.module else [[*prefix, alias.name] for alias in node.names]
-            yield from ((name[0] or name[-1]) for name in names)
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("lapmodes."):
-            yield node.module.split(".")[1]
+def room_of(file):
+    """First component of a module's place below lapmodes."""
+    return file.relative_to(SOURCE).with_suffix("").parts[0]
 
 
-@pytest.mark.parametrize("part", FORBIDDEN)
-def test_dependencies_point_down_only(part):
-    place = SOURCE / part
-    for file in [place] if place.is_file() else place.rglob("*.py"):
-        wrong = set(imported_parts(file)) & set(FORBIDDEN[part])
-        assert not wrong, f"{file.relative_to(SOURCE)} must not import {wrong}"
+def run_time_nodes(tree):
+    """All nodes but those that are there for type checkers only."""
+    for node in ast.iter_child_nodes(tree):
+        for_types = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        for each in node.orelse if for_types else [node]:
+            yield each
+            yield from run_time_nodes(each)
+
+
+def home(name):
+    """The room of a name that is imported from lapmodes itself."""
+    return lapmodes._HOMES.get(name, name)
+
+
+def imported_rooms(file):
+    """The rooms that a file imports something from, its own included."""
+    package = file.relative_to(SOURCE).parts[:-1]
+    for node in run_time_nodes(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            modules = [alias.name.split(".") for alias in node.names]
+            targets = [module[1:] or ["__init__"] for module in modules if module[0] == "lapmodes"]
+        elif isinstance(node, ast.ImportFrom):
+            if node.level:
+                path = [*package[: len(package) - node.level + 1], *(node.module or "").split(".")]
+            else:
+                path = (node.module or "").split(".")
+                if path[0] != "lapmodes":
+                    continue
+                path = path[1:]
+            path = [part for part in path if part]
+            targets = [path] if path else [[home(alias.name)] for alias in node.names if alias.name != "__version__"]
+        else:
+            continue
+        yield from (target[0] for target in targets)
+
+
+FILES = sorted(SOURCE.rglob("*.py"))
+
+
+def test_every_module_belongs_to_a_room_and_every_room_has_one():
+    assert {room_of(file) for file in FILES} == set(ROOMS) - {"_native"}
+
+
+def test_the_table_points_down_only():
+    order = list(ROOMS)
+    for room, allowed in ROOMS.items():
+        assert allowed <= set(order[order.index(room) + 1 :]), room
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_rooms_import_only_what_the_table_allows(room):
+    for file in FILES:
+        if room_of(file) == room:
+            wrong = {(room, other) for other in imported_rooms(file)} - {
+                (room, other) for other in ROOMS[room] | {room}
+            }
+            assert wrong <= LOADS_CLASSES, f"{file.relative_to(SOURCE)} must not import {wrong}"
+
+
+def test_no_row_of_the_table_is_wider_than_needed():
+    used = {room: set() for room in ROOMS}
+    for file in FILES:
+        used[room_of(file)] |= set(imported_rooms(file))
+    spare = {(room, other) for room, allowed in ROOMS.items() for other in allowed - used[room] - BASE}
+    assert spare == set()
+
+
+@pytest.mark.parametrize(
+    ("source", "rooms"),
+    [
+        ("from ..graph.affinity import KINDS", {"graph"}),
+        ("from .. import _native, LaplacianKModes", {"_native", "_estimator"}),
+        ("def f():\n    from ..solve import alternate", {"solve"}),
+        ("import lapmodes.paper.demo", {"paper"}),
+        ("from lapmodes import select", {"selection"}),
+        ("from .terms import DenseTerm", {"solve"}),
+        ("if TYPE_CHECKING:\n    from ..cli import app\nelse:\n    from ..files import read", {"files"}),
+        ("import numpy\nfrom scipy import sparse", set()),
+    ],
+)
+def test_imports_are_seen_in_all_their_forms(tmp_path, monkeypatch, source, rooms):
+    monkeypatch.setattr(sys.modules[__name__], "SOURCE", tmp_path)
+    (tmp_path / "solve").mkdir()
+    file = tmp_path / "solve" / "module.py"
+    file.write_text(source)
+    assert set(imported_rooms(file)) == rooms
+
+
+def test_the_house_stays_small():
+    """A file is a chapter; what costs a reader is the number of places."""
+    assert len(FILES) <= 115
+    native = Path(__file__).parent.parent / "src" / "lapmodes" / "native"
+    lines = {file: len(file.read_text(encoding="utf-8").splitlines()) for file in [*FILES, *native.glob("*.[hc]pp")]}
+    assert {file.name: count for file, count in lines.items() if count > 400} == {}
+    assert sum(lines[file] for file in FILES if room_of(file) == "start") <= 700
+    assert len(inspect.signature(lapmodes.LaplacianKModes).parameters) <= 16
 
 
 def test_public_names():
@@ -64,9 +166,7 @@ def test_public_names():
         "KModes",
         "LaplacianKMeans",
         "LaplacianKModes",
-        "PathPoint",
         "Selection",
-        "Solution",
         "fit_path",
         "load",
         "select",
@@ -81,25 +181,30 @@ def test_version_is_the_distributions():
     assert lapmodes.__version__ == version("lapmodes")
 
 
-def test_import_brings_no_plotting_or_command_line_package():
-    heavy = ["matplotlib", "plotly", "dash", "typer", "rich", "click", "pandas", "polars", "dask"]
-    code = (
-        f"import sys, sklearn.cluster; before = set(sys.modules); from lapmodes import *; "
-        f"print(*({{m.split('.')[0] for m in set(sys.modules) - before}} & set({heavy})))"
-    )
-    loaded = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True)
-    assert loaded.stdout.split() == []
+def modules_after(*statements):
+    """The modules that the last statement brings, in a fresh interpreter."""
+    *before, last = statements
+    code = "; ".join(["import sys", *before, "known = set(sys.modules)", last, "print(*set(sys.modules) - known)"])
+    run = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True)
+    return set(run.stdout.split())
 
 
-def test_import_is_hardly_slower_than_sklearn_cluster():
-    def seconds(module):
-        code = f"import time; t = time.process_time(); {module}; print(time.process_time() - t)"
-        return float(subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True).stdout)
+def test_all_public_names_cost_no_more_than_scikit_learns_clusterings():
+    """Nothing is imported but the library itself: no plots, no command line, no data frames, and nothing slow."""
+    brought = modules_after("import sklearn.cluster", "from lapmodes import *")
+    assert {name.split(".")[0] for name in brought} == {"lapmodes"}
+    assert {name.split(".")[1] for name in brought if "." in name} & {
+        "cli",
+        "report",
+        "files",
+        "plotting",
+        "paper",
+    } == set()
 
-    ours, theirs = "from lapmodes import LaplacianKModes, fit_path, load", "import sklearn.cluster"
-    pairs = [(seconds(ours), seconds(theirs)) for _ in range(7)]
-    ours, theirs = (min(column) for column in zip(*pairs, strict=True))
-    assert ours <= 1.15 * theirs
+
+def test_the_package_itself_brings_nothing_of_others():
+    brought = {name.split(".")[0] for name in modules_after("import lapmodes")}
+    assert brought - set(sys.stdlib_module_names) == {"lapmodes"}
 
 
 MODULES = [

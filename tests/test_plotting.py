@@ -7,8 +7,8 @@ import pytest
 from matplotlib.figure import Figure
 from numpy.testing import assert_allclose
 
-from lapmodes import KModes, LaplacianKModes, select
-from lapmodes._diagnostics import uncertainty
+from lapmodes import KModes, LaplacianKModes, fit_path, select
+from lapmodes.metrics import assignment_entropy
 from lapmodes.plotting import (
     PALETTE,
     cluster_colors,
@@ -26,7 +26,6 @@ from lapmodes.plotting import (
     plot_uncertainty,
 )
 from lapmodes.plotting.clusters import montage
-from lapmodes.report import Selection
 
 ON_POINTS = [plot_clusters, plot_assignments, plot_density, plot_map, plot_uncertainty, plot_crowding]
 
@@ -71,7 +70,7 @@ def test_assignments_mix_the_colours(model, X, ax):
     (points,) = plot_assignments(model, X, ax).collections
     shown = points.get_facecolors()[:, :3]
     assert_allclose(shown, model.assignments_ @ cluster_colors(3), atol=1e-12)
-    pure = model.assignments_.max(axis=1) == 1.0
+    pure = model.assignments_.max(axis=1) > 1 - 1e-12
     assert pure.any()
     assert_allclose(shown[pure], cluster_colors(3)[model.labels_[pure]])
 
@@ -164,7 +163,7 @@ def test_uncertain_points_are_drawn_on_top(model, X, ax):
     (points,) = plot_uncertainty(model, X, ax).collections
     values = points.get_array()
     assert (np.diff(values) >= 0).all()
-    assert_allclose(np.sort(uncertainty(model.assignments_)), values)
+    assert_allclose(np.sort(assignment_entropy(model.assignments_)), values)
 
 
 def test_remote_points_are_drawn_on_top(X, ax):
@@ -172,6 +171,16 @@ def test_remote_points_are_drawn_on_top(X, ax):
     model = LaplacianKModes(3, bandwidth=0.5, random_state=0, n_jobs=1).fit(far)
     (points,) = plot_crowding(model, far, ax).collections
     assert_allclose(points.get_offsets()[-1], [30.0, 30.0])
+
+
+def test_crowding_of_an_embedding_is_that_of_the_features(X, ax):
+    wide = np.column_stack([X, 9 * np.arange(len(X)) % 7])
+    wide[5] = 40
+    model = LaplacianKModes(3, bandwidth=0.5, random_state=0, n_jobs=1).fit(wide)
+    (points,) = plot_crowding(model, X, ax, features=wide).collections
+    assert_allclose(points.get_offsets()[-1], X[5])
+    with pytest.raises(ValueError, match="'features' must be the points"):
+        plot_crowding(model, X, Figure().subplots())
 
 
 def test_sizes_are_the_counts(model, ax):
@@ -201,22 +210,18 @@ def test_assignment_matrix_is_sorted(model, ax):
 
 
 def test_path_shows_changes_and_objective(X, ax):
-    model = LaplacianKModes(3, bandwidth=0.5, path=4, random_state=0, n_jobs=1).fit(X)
-    assert plot_path(model, ax) is ax
-    labels = [point.solution.labels for point in model.path_]
-    expected = [0, *((a != b).sum() for a, b in pairwise(labels))]
+    models = list(fit_path(X, 3, bandwidth=0.5, n_steps=4, random_state=0, n_jobs=1))
+    assert plot_path(iter(models), ax) is ax
+    expected = [0, *((a.labels_ != b.labels_).sum() for a, b in pairwise(models))]
     assert [bar.get_height() for bar in ax.patches] == expected
     objectives = ax.figure.axes[1].lines[0].get_ydata()
-    assert_allclose(objectives, [point.solution.objective for point in model.path_ if np.isfinite(point.bandwidth)])
+    assert_allclose(objectives, [model.objective_ for model in models if np.isfinite(model.bandwidth_)])
 
 
-def test_selection_marks_the_chosen(ax):
-    scores, ring = plot_selection(Selection(3, ("k", "score"), ((2, 0.1), (3, 0.4)), ""), ax).lines
-    assert ring.get_xdata()[0] == 3 and ring.get_ydata()[0] == 0.4
-    assert_allclose(scores.get_ydata(), [0.1, 0.4])
-
-
-def test_selection_of_select_is_drawn_too(X, ax):
+def test_selection_shows_every_criterion_and_marks_the_chosen(X, ax):
     found = select(X, range(2, 5), random_state=0, n_jobs=1)
     assert plot_selection(found, ax) is ax
-    assert len(ax.lines) > len(found.preferred)
+    *criteria, mark = ax.lines
+    assert len(criteria) == len(found.preferred)
+    assert all(line.get_xdata().tolist() == [2, 3, 4] for line in criteria)
+    assert set(mark.get_xdata()) == {found.n_clusters}

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from reference import errors
 
-from lapmodes import LaplacianKModes
+from lapmodes import fit_path
 
 pytestmark = [
     pytest.mark.slow,
@@ -32,10 +32,10 @@ def test_all_of_mnist():
 def test_the_authors_two_moons():
     with np.load(Path(os.environ["LAPMODES_DATA"]) / "two_moons.npz") as data:
         X, y = data["X"].astype(float), data["y"].ravel().astype(int)
-    path = [(1.0, sigma) for sigma in np.geomspace(5, 0.1, 10)]
-    model = LaplacianKModes(
-        2, lam=1.0, bandwidth=0.1, path=path, affinity="heat", n_neighbors=5, init="k-means", random_state=0
-    ).fit(X)
+    widths = np.geomspace(5, 0.1, 10)
+    *_, model = fit_path(
+        X, 2, lam=1.0, bandwidth=widths, affinity="heat", n_neighbors=5, init="k-means", random_state=0
+    )
     assert errors(y[y < 2], model.labels_[y < 2]) == 0
     distance = np.linalg.norm(model.cluster_centers_[:, None] - X[None, y < 2], axis=2)
     assert sorted(y[y < 2][distance.argmin(axis=1)]) == [0, 1]

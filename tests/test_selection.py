@@ -1,20 +1,24 @@
 """The scan over numbers of clusters."""
 
+from __future__ import annotations
+
 import warnings
 
 import numpy as np
 import pytest
+from sklearn.metrics import adjusted_rand_score
+from sklearn.neighbors import NearestNeighbors
 
-from lapmodes import LaplacianKModes, select
+from lapmodes import LaplacianKModes, Selection, select
 from lapmodes.selection import TABLE
+
+CORNERS = np.array([[0, 0], [9, 0], [0, 10], [11, 11]])
 
 
 @pytest.fixture(scope="module")
 def four():
     rng = np.random.default_rng(0)
-    return np.concatenate(
-        [rng.normal(size=(60, 2)) + centre for centre in np.array([[0, 0], [9, 0], [0, 10], [11, 11]])]
-    )
+    return np.concatenate([rng.normal(size=(60, 2)) + corner for corner in CORNERS])
 
 
 @pytest.fixture(scope="module")
@@ -23,21 +27,38 @@ def found(four):
 
 
 def test_clear_clusters_are_counted(found):
-    assert found.n_clusters == found.preferred["agreement"] == 4
+    assert found.n_clusters == 4
     assert set(found.preferred) == {"agreement", "stability", "eigengap", "valley"}
-    assert str(found).startswith("4 clusters recommended.")
+    assert adjusted_rand_score(np.repeat(range(4), 60), found.labels[4]) == 1
 
 
-def test_table_has_one_row_a_number(found):
-    assert found.table.dtype == TABLE
+@pytest.mark.parametrize("K", [2, 3, 5, 7])
+def test_other_numbers_of_clear_clusters_are_counted(K):
+    rng = np.random.default_rng(K)
+    angle = 2 * np.pi * np.arange(K) / K
+    X = np.concatenate([rng.normal(size=(50, 2)) + 4 * K * np.array([np.cos(a), np.sin(a)]) for a in angle])
+    assert select(X, range(2, 10), random_state=0).n_clusters == K
+
+
+def test_each_row_is_the_default_fit_of_that_number(four, found):
+    """One graph for all numbers gives the models that each would have by itself."""
     np.testing.assert_array_equal(found.table["n_clusters"], np.arange(2, 8))
-    assert (found.table["gap"] >= 0).all()
-    assert ((found.table["agreement"] <= 1) & (found.table["cut"] >= 0) & (found.table["cut"] <= 1)).all()
-    assert all(np.unique(found.labels[K]).size == K for K in range(2, 8))
+    for row in found.table:
+        model = LaplacianKModes(int(row["n_clusters"]), random_state=0).fit(four)
+        np.testing.assert_array_equal(found.labels[model.n_clusters], model.labels_)
+        assert (row["lam"], row["bandwidth"]) == (pytest.approx(model.lam_), pytest.approx(model.bandwidth_))
+        assert (row["objective"], row["gap"]) == (pytest.approx(model.objective_), pytest.approx(model.gap_))
+        assert row["smallest"] == np.unique(model.labels_, return_counts=True)[1].min()
+
+
+def test_the_best_cut_is_between_the_clusters(found):
+    cut = dict(zip(found.table["n_clusters"].tolist(), found.table["cut"], strict=True))
+    assert ((found.table["cut"] >= 0) & (found.table["cut"] <= 1)).all()
+    assert cut[4] < 0.01 < cut[7]
 
 
 def test_true_clusters_are_stable_and_halves_of_them_are_not(found):
-    stability = dict(zip(found.table["n_clusters"], found.table["stability"], strict=True))
+    stability = dict(zip(found.table["n_clusters"].tolist(), found.table["stability"], strict=True))
     assert stability[4] == 1
     assert stability[7] < 0.99
 
@@ -57,14 +78,27 @@ def test_a_path_has_a_row_for_each_step(four):
 
 def test_scale_does_not_matter(four, found):
     other = select(1e4 * four, range(2, 8), random_state=0)
-    np.testing.assert_allclose(other.table["agreement"], found.table["agreement"])
+    for name in ("agreement", "stability", "cut", "support"):
+        np.testing.assert_allclose(other.table[name], found.table[name], atol=1e-6, err_msg=name)
 
 
-def test_disagreement_is_reported():
-    X = np.random.default_rng(3).normal(size=(300, 2))
-    found = select(X, range(2, 12), random_state=0)
-    assert found.unanimous == all(abs(K - found.n_clusters) <= 1 for K in found.preferred.values())
-    assert ("disagree" in str(found)) != found.unanimous
+@pytest.mark.parametrize(
+    ("others", "unanimous"),
+    [([4, 4, 4], True), ([5, 4, 3], True), ([4, 6, 4], False), ([2, 4, 4], False), ([9, 9, 9], False)],
+)
+def test_criteria_agree_within_one(others, unanimous):
+    preferred = dict(zip(("agreement", "stability", "eigengap", "valley"), [4, *others], strict=True))
+    found = Selection(4, 1.0, 1.0, np.empty(0, dtype=TABLE), preferred, {})
+    assert found.unanimous is unanimous
+    assert str(found).startswith("4 clusters recommended. The criteria " + ("agree" if unanimous else "disagree"))
+    assert all(f"{name} {K}" in str(found) for name, K in preferred.items())
+
+
+def test_criteria_disagree_about_a_heap_and_agree_about_clear_clusters():
+    heap = np.random.default_rng(3).normal(size=(300, 2))
+    assert not select(heap, range(2, 12), random_state=0).unanimous
+    clear = heap + 12 * np.repeat([[0], [1], [2]], 100, axis=0)
+    assert select(clear, range(2, 7), random_state=0).unanimous
 
 
 def test_given_graph_has_no_valleys(four):
@@ -74,10 +108,28 @@ def test_given_graph_has_no_valleys(four):
     assert "valley" not in found.preferred
 
 
+def test_given_neighbours_give_the_same_table(four, found):
+    distances, indices = NearestNeighbors(n_neighbors=20).fit(four).kneighbors()
+    other = select(four, range(2, 8), neighbors=(indices, distances), random_state=0)
+    assert other.n_clusters == 4
+    np.testing.assert_allclose(other.table["agreement"], found.table["agreement"])
+
+
+def test_samples_without_weight_do_not_count(four):
+    weight = np.r_[np.ones(240), np.zeros(60)]
+    noise = np.random.default_rng(1).uniform(-5, 15, size=(60, 2))
+    found = select(np.concatenate([four, noise]), range(2, 7), sample_weight=weight, random_state=0)
+    alone = select(four, range(2, 7), random_state=0)
+    np.testing.assert_allclose(found.table["agreement"], alone.table["agreement"])
+    assert found.labels[4].shape == (300,)
+    np.testing.assert_array_equal(found.labels[4][:240], alone.labels[4])
+
+
 def test_plot_marks_the_recommendation(found):
     figure = pytest.importorskip("matplotlib.figure").Figure()
     ax = found.plot(figure.subplots())
     assert [line.get_label() for line in ax.lines][:4] == list(found.preferred)
+    assert list(ax.lines[4].get_xdata()) == [4, 4]
 
 
 def test_bad_requests(four):
@@ -89,8 +141,42 @@ def test_bad_requests(four):
         select(four, [2], lam=0.0)
 
 
-def test_progress_is_told():
-    X = np.random.default_rng(0).normal(size=(60, 2)) + 9 * np.repeat([[0], [1]], 30, axis=0)
+def test_progress_is_told(four):
     told = []
-    select(X, [2, 3, 4], random_state=0, callback=lambda *step: told.append(step))
+    select(four[:60], [2, 3, 4], random_state=0, verbose=lambda *step: told.append(step))
     assert [step[:3] for step in told if step[0] == "select"] == [("select", 1, 3), ("select", 2, 3), ("select", 3, 3)]
+
+
+# Draws of nine tenths of the points may leave some with fewer neighbours than the whole has.
+
+
+def heaps(n, seed=0):
+    return np.random.default_rng(seed).normal(size=(n, 2)) + 6 * np.repeat(np.eye(3, 2), -(-n // 3), axis=0)[:n]
+
+
+AWKWARD = {
+    "rounded": np.round(heaps(300)),
+    "rounded hard": np.round(heaps(300) / 3),
+    "duplicated": np.repeat(heaps(60), 5, axis=0),
+    "copies of few": np.repeat(heaps(9), 30, axis=0),
+    "tiny": heaps(12),
+    "very tiny": heaps(6),
+    "four points": heaps(4),
+    "a line": np.arange(16.0)[:, None],
+    "a heap and far points": np.concatenate([heaps(100), [[100.0, 100], [-100, 100], [100, -100]]]),
+    "one column constant": heaps(80) * [1, 0],
+    "small, many columns": np.random.default_rng(0).normal(size=(20, 50)),
+}
+
+
+@pytest.mark.filterwarnings("ignore::lapmodes.DegenerateWarning")
+@pytest.mark.parametrize("n_neighbors", [2, 10, 30])
+@pytest.mark.parametrize("name", AWKWARD)
+def test_draws_with_fewer_neighbours_are_no_error(name, n_neighbors):
+    X = AWKWARD[name]
+    found = select(X, random_state=0, n_neighbors=n_neighbors)
+    assert 2 <= found.n_clusters <= max(2, np.sqrt(len(X)))
+    for field in ("agreement", "stability", "support"):
+        assert ((found.table[field] >= -1) & (found.table[field] <= 1)).all(), field
+    refit = LaplacianKModes(found.n_clusters, n_neighbors=n_neighbors, random_state=0).fit(X)
+    np.testing.assert_array_equal(refit.labels_, found.labels[found.n_clusters])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 
 import numpy as np
@@ -23,7 +24,7 @@ MUTATIONS = {
     "not a number": lambda array: np.full(array.shape, np.nan),
 }
 OPTIONS = {
-    "adaptive": {"bandwidth": "adaptive", "affinity": "adaptive", "laplacian": "normalized"},
+    "entropic": {"bandwidth": "entropic", "affinity": "self-tuning", "laplacian": "normalized"},
     "anchors": {"affinity": "anchor"},
 }
 
@@ -54,3 +55,29 @@ def test_mutated_arrays_are_refused_or_harmless(arrays, mutation, tmp_path):
             warnings.simplefilter("ignore")
             assert model.predict_proba(new).shape == (5, 2), name
     assert refused > len(arrays) / 3
+
+
+WRONG = [None, "x", [], {}, -1, 0, 2**70, float("nan"), float("inf"), [[0]], {"a": {}}, True]
+
+
+def test_mutated_headers_are_refused_or_harmless(arrays, tmp_path):
+    new = np.random.default_rng(1).normal(size=(5, 2))
+    header = json.loads(str(arrays["header"][()]))
+    mutants = [{name: value for name, value in header.items() if name != gone} for gone in header]
+    mutants += [header | {name: value} for name in header for value in WRONG]
+    for name in ("parameters", "affinity"):
+        mutants += [header | {name: header[name] | {key: value}} for key in header[name] for value in WRONG]
+    mutants += [header | {"parameters": header["parameters"] | {"callback": 1}}, [], 3, "x"]
+    for mutant in mutants:
+        np.savez(tmp_path / "model.npz", **(arrays | {"header": np.asarray(json.dumps(mutant))}))
+        try:
+            model = lapmodes.load(tmp_path / "model.npz")
+        except ValueError as error:  # the only error there may be
+            assert "not a lapmodes model" in str(error) or "another version" in str(error)
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                assert model.predict_proba(new).shape == (5, 2)
+            except ValueError as error:  # of a parameter that is told when it is used
+                assert "parameter" in str(error) or "graph" in str(error), mutant

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -20,7 +20,7 @@ from ._progress import Progress, watch
 from ._records import Array
 from ._row_map import RowMap
 from ._rows import largest_values
-from ._settings import CONSTRAINTS, OldAttribute, Settings, refuse_old_names, resolve_settings
+from ._settings import CONSTRAINTS, OldAttribute, Settings, refuses_old_names, resolve_settings
 from ._validation import MANY_ENTRIES, Given, canonical, check_dense_fits, check_given, check_init, unit_rows
 from ._warnings import warn_of
 from .solve.objective import nearest_points
@@ -38,7 +38,7 @@ except ImportError:  # scikit-learn before 1.9
 
 
 class LaplacianKModes(
-    CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, NewPoints, TransformerMixin, ClusterMixin, BaseEstimator
+    CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, NewPoints, ClusterMixin, BaseEstimator
 ):
     """Laplacian K-modes clustering.
 
@@ -160,6 +160,7 @@ class LaplacianKModes(
     anchor_ = OldAttribute("prior_weight")
     path_ = OldAttribute("lapmodes.fit_path, which yields a fitted model for each step")
 
+    @refuses_old_names
     def __init__(
         self,
         n_clusters: int = 8,
@@ -179,10 +180,7 @@ class LaplacianKModes(
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: bool | Callable[[str, int, int | None, str], Any] = False,
-        **old_names: Any,
     ) -> None:
-        if old_names:
-            refuse_old_names(type(self).__name__, old_names)
         self.n_clusters = n_clusters
         self.lam = lam
         self.bandwidth = bandwidth

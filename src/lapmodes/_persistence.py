@@ -19,7 +19,7 @@ from ._fit import Fitted
 from ._predict import Trained
 from ._records import Array, Points, Problem, Solution, Status
 from ._row_map import RowMap
-from ._settings import effective_threads
+from ._settings import CONSTRAINTS, check_parameters, effective_threads
 from .graph.affinity import Affinity
 from .graph.anchors import Anchors
 from .graph.laplacian import build_graph
@@ -125,10 +125,11 @@ def load(file: str | os.PathLike[str]) -> Any:
             )
         check_arrays(data, int(header["n_samples"]))
         model = _classes()[header["class"]](**header["parameters"])
+        _check_header(model, header)
         _restore(model, header, data)
     except OtherFormatError:
         raise
-    except (ValueError, LookupError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
+    except (ValueError, ArithmeticError, LookupError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
         raise ValueError(
             f"{os.fspath(file)!r} is not a lapmodes model, or it is damaged. Save the model again with model.save()."
         ) from error
@@ -140,6 +141,19 @@ def _classes() -> dict[str, Any]:
     from ._special_cases import KModes, LaplacianKMeans
 
     return {each.__name__: each for each in (LaplacianKModes, KModes, LaplacianKMeans)}
+
+
+def _check_header(model: Any, header: dict[str, Any]) -> None:
+    """Refuse what no fit writes: the fitted values and the graph's rule must be valid parameters too."""
+    owner, values = header["class"], {name: getattr(model, name) for name in CONSTRAINTS}
+    fitted = {name: header[name] for name in ("lam", "n_neighbors", "metric", "laplacian", "prior_weight")}
+    check_parameters(owner, values)
+    check_parameters(owner, values | fitted)
+    if (rule := header["affinity"]) is not None:
+        check_parameters(owner, values | {"affinity": rule["kind"], "n_neighbors": rule["n_neighbors"]})
+        float(rule["width"])
+    if not isinstance(header["notes"], dict) or len(header["status"]) != 2:
+        raise ValueError("notes and status are not those of a fit")
 
 
 def _restore(model: Any, header: dict[str, Any], data: dict[str, Array]) -> None:
@@ -165,7 +179,7 @@ def _restore(model: Any, header: dict[str, Any], data: dict[str, Array]) -> None
         data.get("known"),
     )
     rule = header["affinity"]
-    affinity = rule and Affinity(**rule, scale=data.get("affinity_scale"), anchors=_anchors(data))
+    affinity = None if rule is None else Affinity(**rule, scale=data.get("affinity_scale"), anchors=_anchors(data))
     rows = RowMap(int(header["n_samples"]), data.get("sample_of"), data.get("row_of"))
     fitted = Fitted(problem, solution, affinity, None, float(header["recall"]))
     model.n_features_in_ = int(problem.points.X.shape[1])

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse, vstack
 from scipy.special import logsumexp
+from sklearn.base import TransformerMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -39,7 +40,7 @@ def _has_density(estimator: Any) -> bool:
     raise AttributeError("With infinite bandwidth the clusters have no density. Use a finite 'bandwidth'.")
 
 
-class NewPoints:
+class NewPoints(TransformerMixin):
     """The methods of a fitted model that take new points."""
 
     _trained: Trained

@@ -15,7 +15,7 @@ def one_hot(labels: Array, K: int, dtype: Any, *, sparse: bool = False) -> Any:
     """Z (N, K) with a single 1 in each row."""
     n = labels.shape[0]
     if sparse:
-        parts = np.ones(n, dtype=dtype), labels.astype(np.int32, copy=False), np.arange(n + 1, dtype=np.int32)
+        parts = np.ones(n, dtype=dtype), np.ascontiguousarray(labels, dtype=np.int32), np.arange(n + 1, dtype=np.int32)
         return csr_array(parts, shape=(n, K))
     Z = np.zeros((n, K), dtype=dtype)
     Z[np.arange(n), labels] = 1

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ParamSpec
 
 import numpy as np
 
@@ -13,6 +14,8 @@ from . import _native
 from ._validation import parameter_error
 from .graph.affinity import KINDS
 from .solve.alternate import Stopping
+
+P = ParamSpec("P")
 
 INITS = ("auto", "consensus", "k-means", "k-means++", "random", "spectral")
 GAP = 1e-4
@@ -167,12 +170,18 @@ class OldAttribute:
         raise AttributeError(f"{owner.__name__} has no {self.name!r} since version 0.2: see {self.instead}.")
 
 
-def refuse_old_names(owner: str, names: dict[str, Any]) -> None:
-    """Say what took the place of parameters that are no more."""
-    for name in names:
-        if name in REMOVED:
-            raise TypeError(f"{owner} has no parameter {name!r} since version 0.2. {REMOVED[name]}")
-        raise TypeError(f"{owner} got an unexpected parameter {name!r}. See {owner}().get_params() for those it has.")
+def refuses_old_names(init: Callable[P, None]) -> Callable[P, None]:
+    """A constructor that says what took the place of parameters that are no more."""
+
+    @wraps(init)
+    def checked(*args: P.args, **parameters: P.kwargs) -> None:
+        for name in parameters:
+            if name in REMOVED:
+                owner = type(args[0]).__name__
+                raise TypeError(f"{owner} has no parameter {name!r} since version 0.2. {REMOVED[name]}")
+        init(*args, **parameters)
+
+    return checked
 
 
 def _graph_kind(values: dict[str, Any], graph_given: bool, steps: Any) -> Any:

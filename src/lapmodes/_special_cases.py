@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ._estimator import LaplacianKModes
-from ._settings import refuse_old_names
+from ._settings import refuses_old_names
 
 
 class KModes(LaplacianKModes):
@@ -36,6 +36,7 @@ verbose
     affinity: Any = "auto"
     laplacian: Any = "unnormalized"
 
+    @refuses_old_names
     def __init__(
         self,
         n_clusters: int = 8,
@@ -51,10 +52,7 @@ verbose
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: Any = False,
-        **old_names: Any,
     ) -> None:
-        if old_names:
-            refuse_old_names(type(self).__name__, old_names)
         self.n_clusters = n_clusters
         self.bandwidth = bandwidth
         self.n_neighbors = n_neighbors
@@ -92,6 +90,7 @@ random_state, verbose
 
     bandwidth: Any = np.inf
 
+    @refuses_old_names
     def __init__(
         self,
         n_clusters: int = 8,
@@ -110,10 +109,7 @@ random_state, verbose
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: Any = False,
-        **old_names: Any,
     ) -> None:
-        if old_names:
-            refuse_old_names(type(self).__name__, old_names)
         self.n_clusters = n_clusters
         self.lam = lam
         self.affinity = affinity

@@ -10,11 +10,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from ._estimator import LaplacianKModes
+from . import DegenerateWarning, LaplacianKModes
 from ._records import Array
 from ._rows import as_dense
-from ._validation import parameter_error
-from ._warnings import DegenerateWarning
 from .graph.grid import grid_graph
 from .plotting import _axes, _matplotlib, cluster_colors
 
@@ -22,13 +20,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SPATIAL_SCALE = 0.15
-SMALL = 6000
+FULL_SIZE_PIXELS = 6000
 """Pixels up to which an image is segmented at once; a larger one starts from the segments of its half."""
 COLOR_SPACES = ("lab", "rgb", "gray")
-LARGEST = {np.dtype(np.uint8): 255, np.dtype(np.uint16): 65535, np.dtype(bool): 1}
-LUMINANCE = (0.2126, 0.7152, 0.0722)
+WHITE = {np.dtype(np.uint8): 255, np.dtype(np.uint16): 65535, np.dtype(bool): 1}
+"""The largest value of a pixel, by the type that holds it."""
+LUMINANCE_WEIGHTS = (0.2126, 0.7152, 0.0722)
 # Linear sRGB to CIE XYZ, each row divided by its sum: white is (1, 1, 1).
-RGB_TO_XYZ = np.array([[0.4124, 0.3576, 0.1805], [*LUMINANCE], [0.0193, 0.1192, 0.9505]])
+RGB_TO_XYZ = np.array([[0.4124, 0.3576, 0.1805], [*LUMINANCE_WEIGHTS], [0.0193, 0.1192, 0.9505]])
 RGB_TO_XYZ /= RGB_TO_XYZ.sum(axis=1, keepdims=True)
 
 
@@ -71,9 +70,9 @@ def pixel_features(image: Any, *, spatial_scale: float = SPATIAL_SCALE, color_sp
     [[[0.0, 0.0, 0.0], [0.25, 0.0, 1.0]]]
     """
     if color_space not in COLOR_SPACES:
-        raise parameter_error("pixel_features", "color_space", "'lab', 'rgb' or 'gray'", color_space)
+        raise ValueError(f"'color_space' must be 'lab', 'rgb' or 'gray'. Got {color_space!r} instead.")
     if not 0 <= spatial_scale < np.inf:
-        raise parameter_error("pixel_features", "spatial_scale", "a finite float of at least 0", spatial_scale)
+        raise ValueError(f"'spatial_scale' must be a finite float of at least 0. Got {spatial_scale!r} instead.")
     pixels = _unit_range(image)
     rows, columns = np.indices(pixels.shape[:2]) * (spatial_scale / max(pixels.shape[:2]))
     return np.dstack([columns, rows, _color(pixels, color_space)]).astype(np.float32)
@@ -150,7 +149,7 @@ def segment(
 def fit_pixels(model: LaplacianKModes, features: Array, edge_width: float | None) -> LaplacianKModes:
     """Fit a model to the pixels, from coarse to fine."""
     h, w, d = features.shape
-    if h * w > SMALL and not isinstance(model.init, tuple):
+    if h * w > FULL_SIZE_PIXELS and not isinstance(model.init, tuple):
         coarse = clone(model)
         if not isinstance(model.lam, str):
             coarse.set_params(lam=model.lam / 4)  # the same blur in pixels that are twice as large
@@ -225,8 +224,8 @@ def _unit_range(image: Any) -> Array:
             f"'image' must have shape (height, width) or (height, width, 3). Got {pixels.shape} instead; "
             "leave out an alpha channel."
         )
-    if pixels.dtype in LARGEST:
-        return pixels / LARGEST[pixels.dtype]
+    if pixels.dtype in WHITE:
+        return pixels / WHITE[pixels.dtype]
     if not (pixels.dtype.kind in "fiu" and np.isfinite(pixels).all() and pixels.min() >= 0 and pixels.max() <= 1):
         raise ValueError(
             f"'image' must hold uint8, uint16, or finite numbers from 0 to 1. Got {pixels.dtype} instead; "
@@ -240,7 +239,7 @@ def _color(pixels: Array, color_space: str) -> Array:
     if pixels.ndim == 2 or color_space == "rgb":
         return pixels
     if color_space == "gray":
-        return pixels @ np.array(LUMINANCE)
+        return pixels @ np.array(LUMINANCE_WEIGHTS)
     linear = np.where(pixels <= 0.04045, pixels / 12.92, ((pixels + 0.055) / 1.055) ** 2.4)
     t = linear @ RGB_TO_XYZ.T
     f = np.where(t > (6 / 29) ** 3, np.cbrt(t), t / (3 * (6 / 29) ** 2) + 4 / 29)

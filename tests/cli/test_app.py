@@ -8,13 +8,13 @@ import sys
 import pytest
 from typer.main import get_command
 
+from lapmodes.cli import main
 from lapmodes.cli.app import app
-from lapmodes.cli.main import main
 
 COMMANDS = sorted(get_command(app).commands)
 LINES, COLUMNS = 24, 80
 SCREENS = [(), *((command,) for command in COMMANDS)]
-MAIN = [sys.executable, "-c", "from lapmodes.cli.main import main; main()"]
+MAIN = [sys.executable, "-c", "from lapmodes.cli import main; main()"]
 
 
 def shown(lapmodes, *words):
@@ -57,12 +57,17 @@ SHELLS = {
 @pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize(
     ("typed", "expected"),
-    [("lapmodes pre", "predict"), ("lapmodes fit --ban", "--bandwidth"), ("lapmodes fit --impute med", "median")],
+    [
+        ("lapmodes pre", "predict"),
+        ("lapmodes fit --ban", "--bandwidth"),
+        ("lapmodes fit --impute med", "median"),
+        ("lapmodes fit --affinity se", "self-tuning"),
+    ],
 )
 def test_shell_completion(shell, typed, expected):
     """What the scripts of --install-completion ask for when the tab key is pressed."""
     environment = os.environ | {"_LAPMODES_COMPLETE": f"complete_{shell}"} | SHELLS[shell](typed)
-    code = "import sys; sys.argv = ['lapmodes']; from lapmodes.cli.main import main; main()"
+    code = "import sys; sys.argv = ['lapmodes']; from lapmodes.cli import main; main()"
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
     assert expected in re.findall(r"[\w-]+", done.stdout), done.stdout
 
@@ -125,6 +130,19 @@ def test_segment_writes_pictures_and_fit_takes_one_too(here, lapmodes):
     np.testing.assert_array_equal(np.load(here / "same" / "labels.npy"), labels)
 
 
+def test_segment_has_the_defaults_of_the_library():
+    from inspect import signature
+
+    from lapmodes.cli.segment import SegmentOptions
+    from lapmodes.image import segment
+
+    defaults = {name: parameter.default for name, parameter in signature(segment).parameters.items()}
+    ours = SegmentOptions(image=None)
+    names = {"segments": "n_segments", "lam": "lam", "bandwidth": "bandwidth", "spatial": "spatial_scale"}
+    assert {name: defaults[name] for name in names.values()} == {names[own]: getattr(ours, own) for own in names}
+    assert ours.color == defaults["color_space"]
+
+
 def test_demo_draws(here, lapmodes, monkeypatch):
     from lapmodes.paper import demo as module
 
@@ -135,10 +153,18 @@ def test_demo_draws(here, lapmodes, monkeypatch):
 def test_options_offer_what_the_library_knows():
     from typing import get_args
 
-    import lapmodes.cli.fit as fit
+    from lapmodes.cli.fit import AFFINITIES
+    from lapmodes.cli.options import Impute, Scale
     from lapmodes.files.recipe import IMPUTATIONS, SCALINGS
     from lapmodes.graph.affinity import KINDS
 
-    assert set(get_args(fit.Affinity)) == {"auto", *KINDS}
-    assert set(get_args(fit.Scale)) == set(SCALINGS)
-    assert set(get_args(fit.Impute)) == set(IMPUTATIONS)
+    assert set(AFFINITIES) == {"auto", *KINDS}
+    assert set(get_args(Scale.__origin__)) == set(SCALINGS)
+    assert set(get_args(get_args(Impute.__origin__)[0])) == set(IMPUTATIONS)
+
+
+def test_every_option_of_the_second_screen_exists():
+    from lapmodes.cli.fit import SECOND_SCREEN
+
+    known = {option.name for option in get_command(app).commands["fit"].params}
+    assert {name for names in SECOND_SCREEN.values() for name in names} <= known

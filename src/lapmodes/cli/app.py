@@ -1,4 +1,4 @@
-"""All commands. Each imports what it needs when it runs, so that `--help` is instant."""
+"""The command `lapmodes` and the list of its subcommands."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import Annotated
 import typer
 
 from .demo import demo
-from .fit import fit
-from .help import TwoScreens
+from .fit import TwoScreens, fit
 from .info import info
 from .path import path
 from .predict import predict
@@ -43,14 +42,10 @@ def lapmodes(
     """Laplacian K-modes clustering: K clusters of any shape, each with a mode."""
 
 
-SHORT = {
-    fit: "Cluster the rows of a file.",
-    predict: "Put the rows of another file into the clusters.",
-    path: "Follow the clusters from K-means to narrow kernels.",
-    segment: "Divide a picture into segments.",
-    demo: "Draw the paper's spirals and moons.",
-    reproduce: "Run the paper's experiments.",
-    info: "Versions, threads and optional packages.",
-}
-for command, short_help in SHORT.items():
-    app.command(short_help=short_help, cls=TwoScreens)(command)
+app.command(short_help="Cluster the rows of a file.", cls=TwoScreens)(fit)
+app.command(short_help="Put the rows of another file into the clusters.")(predict)
+app.command(short_help="Follow the clusters from K-means to narrow kernels.")(path)
+app.command(short_help="Divide a picture into segments.")(segment)
+app.command(short_help="Draw the paper's spirals and moons.")(demo)
+app.command(short_help="Run the paper's experiments.")(reproduce)
+app.command(short_help="Versions, threads and optional packages.")(info)

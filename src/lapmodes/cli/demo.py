@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from .guard import guarded
+from .terminal import with_error_messages
 
 
-@guarded
+@with_error_messages
 def demo(
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Folder for the pictures.")] = Path(
         "demo"

@@ -3,94 +3,131 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from typer.core import TyperCommand
 
-from .config import from_file
-from .guard import guarded
-from .help import show_more
+from .options import (
+    ArrayName,
+    Clusters,
+    Columns,
+    Config,
+    Delimiter,
+    Drop,
+    Encoding,
+    Impute,
+    Jobs,
+    Overwrite,
+    Quiet,
+    Scale,
+    Seed,
+    refuse_old_word,
+)
+from .terminal import printer, progress_bars, with_error_messages
 
-Scale = Literal["auto", "none", "standard", "robust", "minmax", "unit"]
-Impute = Literal["mean", "median", "zero"]
+if TYPE_CHECKING:
+    from .fitting import FitOptions, FitRun
+
 Metric = Literal["euclidean", "cosine"]
-Affinity = Literal["auto", "binary", "heat", "adaptive", "entropic", "anchor"]
+AFFINITIES = ("auto", "binary", "heat", "self-tuning", "entropic", "anchor")
+SECOND_SCREEN = {
+    "Model": ("lam", "bandwidth", "affinity", "neighbors", "graph", "seed", "set"),
+    "Reading": ("delimiter", "encoding", "array", "names", "image"),
+    "Running": ("report", "config"),
+}
+"""Options that ``--help`` leaves to ``--help-more``, group by group."""
+MORE = "lapmodes.help-more"
 
 
-READING, MODEL, RUNNING = "Reading", "Model", "Running"
+class TwoScreens(TyperCommand):
+    """A command whose help takes two screens: what most people need, and the rest."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments and options of one screen."""
+        group_of = {name: title for title, names in SECOND_SCREEN.items() for name in names}
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            group, record = group_of.get(parameter.name or ""), parameter.get_help_record(ctx)
+            if record is not None and (group is not None) == (MORE in ctx.meta):
+                groups.setdefault(group or f"{parameter.param_type_name}s".capitalize(), []).append(record)
+        for title, records in groups.items():
+            with formatter.section(title):
+                formatter.write_dl(records)
 
 
-@guarded
+def show_more(context: typer.Context, wanted: bool) -> bool:
+    """Print the second screen, and end."""
+    if wanted and not context.resilient_parsing:
+        context.meta[MORE] = True
+        typer.echo(context.get_help())
+        raise typer.Exit
+    return wanted
+
+
+def check_affinity(kind: str) -> str:
+    """The kind of weights, if there is one of that name."""
+    if kind in AFFINITIES:
+        return kind
+    try:
+        refuse_old_word("--affinity", kind)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+    raise typer.BadParameter(f"{kind!r} is not one of {', '.join(map(repr, AFFINITIES))}.")
+
+
+@with_error_messages
 def fit(
     data: Annotated[
         Path,
         typer.Argument(metavar="DATA", help="Table, array, .h5ad, picture or folder; - is a CSV on stdin."),
     ],
-    clusters: Annotated[str, typer.Option("-k", "--clusters", metavar="K", help="Number of clusters.")] = "auto",
+    clusters: Clusters = "auto",
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FOLDER", help="Result. [default: DATA.lapmodes]")
     ] = None,
-    columns: Annotated[str | None, typer.Option(metavar="A,B", help="Columns to use. [default: all numbers]")] = None,
-    drop: Annotated[str | None, typer.Option(metavar="A,B", help="Columns to leave out. [default: none]")] = None,
+    columns: Columns = None,
+    drop: Drop = None,
     keep: Annotated[
         str | None, typer.Option(metavar="A,B", help="Columns to copy to the output. [default: none]")
     ] = None,
     truth: Annotated[
         str | None, typer.Option(metavar="A", help="Known classes to compare with. [default: none]")
     ] = None,
-    impute: Annotated[Impute | None, typer.Option(help="Fill missing values. [default: an error]")] = None,
-    scale: Annotated[Scale, typer.Option(metavar="RULE", help="none standard robust minmax unit.")] = "auto",
+    impute: Impute = None,
+    scale: Scale = "auto",
     metric: Annotated[Metric, typer.Option(help="cosine for embeddings.")] = "euclidean",
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier result.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
-    lam: Annotated[
-        str, typer.Option(metavar="NUMBER", help="Smoothness of the clusters.", rich_help_panel=MODEL)
-    ] = "auto",
-    bandwidth: Annotated[
-        str, typer.Option(metavar="NUMBER", help="Kernel width, or adaptive.", rich_help_panel=MODEL)
-    ] = "auto",
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+    lam: Annotated[str, typer.Option(metavar="NUMBER", help="Smoothness of the clusters.")] = "auto",
+    bandwidth: Annotated[str, typer.Option(metavar="NUMBER", help="Kernel width, or entropic.")] = "auto",
     affinity: Annotated[
-        Affinity, typer.Option(metavar="KIND", help="binary heat adaptive entropic anchor.", rich_help_panel=MODEL)
+        str,
+        typer.Option(
+            metavar="KIND",
+            callback=check_affinity,
+            autocompletion=lambda: AFFINITIES,
+            help="binary heat self-tuning entropic anchor.",
+        ),
     ] = "auto",
-    neighbors: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="In the graph. [default: 10]", rich_help_panel=MODEL)
-    ] = None,
-    graph: Annotated[bool, typer.Option(help="Use an .h5ad's graph.", rich_help_panel=MODEL)] = True,
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Of the random start.", rich_help_panel=MODEL)] = 0,
+    neighbors: Annotated[int | None, typer.Option(min=1, metavar="N", help="In the graph. [default: 10]")] = None,
+    graph: Annotated[bool, typer.Option(help="Use an .h5ad's graph.")] = True,
+    seed: Seed = 0,
     set: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Other parameters. [default: none]", rich_help_panel=MODEL),
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Other parameters. [default: none]")
     ] = None,
-    delimiter: Annotated[
-        str | None, typer.Option(metavar="SIGN", help="Of a CSV file. [default: found]", rich_help_panel=READING)
-    ] = None,
-    encoding: Annotated[str, typer.Option(metavar="NAME", help="Of a CSV file.", rich_help_panel=READING)] = "utf-8",
-    array: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Of an .npz or .h5ad. [default: X, X_pca]", rich_help_panel=READING),
-    ] = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = "utf-8",
+    array: ArrayName = None,
     names: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="A matrix's columns, one a line. [default: none]", rich_help_panel=READING),
+        Path | None, typer.Option(metavar="FILE", help="A matrix's columns, one a line. [default: none]")
     ] = None,
     image: Annotated[
-        str | None,
-        typer.Option(metavar="HxW", help="Rows are pictures of this size. [default: no]", rich_help_panel=READING),
+        str | None, typer.Option(metavar="HxW", help="Rows are pictures of this size. [default: no]")
     ] = None,
-    report: Annotated[bool, typer.Option(help="Write report.html.", rich_help_panel=RUNNING)] = True,
-    jobs: Annotated[
-        int | None, typer.Option(metavar="N", help="Threads. [default: all cores]", rich_help_panel=RUNNING)
-    ] = None,
-    config: Annotated[
-        Path | None,
-        typer.Option(
-            is_eager=True,
-            callback=from_file,
-            metavar="FILE",
-            help="Options as TOML. [default: none]",
-            rich_help_panel=RUNNING,
-        ),
-    ] = None,
+    report: Annotated[bool, typer.Option(help="Write report.html.")] = True,
+    jobs: Jobs = None,
+    config: Config = None,
     help_more: Annotated[
         bool,
         typer.Option(
@@ -99,11 +136,81 @@ def fit(
     ] = False,
 ) -> None:
     """Cluster the rows of DATA into K clusters and explain the result in a report."""
-    from .fit_command import fit_command
-    from .run import Wish
+    from ..files.formats import is_picture
+    from .fitting import FitOptions
 
-    wish = Wish(
-        data, clusters, columns, drop, keep, truth, impute, scale, lam, bandwidth, affinity, neighbors, metric, seed,
-        jobs, set or [], delimiter, encoding, array, names, image, graph,
-    )  # fmt: skip
-    fit_command(wish, output, report=report, overwrite=overwrite, quiet=quiet)
+    options = FitOptions(
+        data=data,
+        clusters=clusters,
+        columns=columns,
+        drop=drop,
+        keep=keep,
+        truth=truth,
+        impute=impute,
+        scale=scale,
+        lam=lam,
+        bandwidth=bandwidth,
+        affinity=affinity,
+        neighbors=neighbors,
+        metric=metric,
+        seed=seed,
+        jobs=jobs,
+        set=set or [],
+        delimiter=delimiter,
+        encoding=encoding,
+        array=array,
+        names=names,
+        image=image,
+        graph=graph,
+    )
+    if is_picture(data):
+        fit_picture(options, output, overwrite=overwrite, quiet=quiet)
+    else:
+        fit_rows(options, output, report=report, overwrite=overwrite, quiet=quiet)
+
+
+def fit_picture(options: FitOptions, output: Path | None, *, overwrite: bool, quiet: bool) -> None:
+    """Segment a picture, as ``lapmodes segment`` does."""
+    from .options import number_of_clusters
+    from .segment import SegmentOptions, segment_picture
+
+    n_segments = number_of_clusters(options.clusters)
+    if n_segments is None:
+        raise ValueError("A picture does not say how many segments it has. Say so, for example with -k 6.")
+    cut = SegmentOptions(image=options.data, segments=n_segments, seed=options.seed, jobs=options.jobs)
+    segment_picture(cut, output, overwrite=overwrite, quiet=quiet)
+
+
+def fit_rows(options: FitOptions, output: Path | None, *, report: bool, overwrite: bool, quiet: bool) -> None:
+    """Fit and write the whole folder of results, or nothing."""
+    from ..files.atomic import check_folder_target, file_name, whole_folder
+    from ..report.page import plotly_file
+    from .fitting import fit_model, prepare
+    from .outputs import write_folder
+
+    target = output or Path(f"{file_name(options.data).absolute().stem}.lapmodes")
+    check_folder_target(target, overwrite=overwrite)
+    if report:
+        plotly_file()  # its absence is said before the work, not after it
+    say = printer(quiet=quiet)
+    with progress_bars(quiet=quiet) as bars:
+        run = fit_model(prepare(options, bars, say))
+        with bars.phase("Writing"), whole_folder(target) as folder:
+            write_folder(folder, run, target, report=report)
+    for line in closing_lines(run):
+        say(line)
+    say(f"Open {target / 'report.html'}" if report else f"Result in {target}")
+
+
+def closing_lines(run: FitRun) -> list[str]:
+    """What a person wants to know at once."""
+    from .outputs import agreement, cluster_sizes
+
+    model = run.model
+    lines = [f"Note: {note}" for note in run.notes]
+    counts = ", ".join(f"{count:,}" for count in cluster_sizes(model)[:12])
+    lines.append(f"{model.n_clusters} clusters of {counts}{' …' if model.n_clusters > 12 else ''} rows.")
+    if run.truth is not None:
+        scores = ", ".join(f"{name} {score:.3f}" for name, score in agreement(run.truth, model.labels_).items())
+        lines.append(f"Agreement with the known classes: {scores}.")
+    return lines

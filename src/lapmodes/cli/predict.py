@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from .config import from_file
-from .guard import guarded
+from .options import ArrayName, Config, Delimiter, Encoding, Jobs, Overwrite, Quiet
+from .terminal import printer, progress_bars, with_error_messages
 
 
-@guarded
+@dataclass(frozen=True, kw_only=True)
+class PredictOptions:
+    """The options of ``lapmodes predict`` that decide the result."""
+
+    model: Path
+    data: Path
+    output: Path | None = None
+    soft: bool = False
+    keep: str | None = None
+    delimiter: str | None = None
+    encoding: str = "utf-8"
+    array: str | None = None
+    jobs: int | None = None
+
+
+@with_error_messages
 def predict(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="model.npz, or the folder that fit wrote.")],
     data: Annotated[Path, typer.Argument(metavar="DATA", help="A file with the same columns; - is a CSV on stdin.")],
@@ -21,23 +38,93 @@ def predict(
     ] = None,
     soft: Annotated[bool, typer.Option(help="Also write the soft assignments.")] = False,
     keep: Annotated[str | None, typer.Option(metavar="A,B", help="Columns to copy. [default: none]")] = None,
-    delimiter: Annotated[str | None, typer.Option(metavar="SIGN", help="Of a CSV file. [default: found]")] = None,
-    encoding: Annotated[str, typer.Option(metavar="NAME", help="Of a CSV file.")] = "utf-8",
-    array: Annotated[str | None, typer.Option(metavar="NAME", help="Of an .npz or .h5ad. [default: X, X_pca]")] = None,
-    jobs: Annotated[int | None, typer.Option(metavar="N", help="Threads. [default: all cores]")] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output.")] = False,
-    config: Annotated[
-        Path | None,
-        typer.Option(is_eager=True, callback=from_file, metavar="FILE", help="Options as TOML. [default: none]"),
-    ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
+    delimiter: Delimiter = None,
+    encoding: Encoding = "utf-8",
+    array: ArrayName = None,
+    jobs: Jobs = None,
+    overwrite: Overwrite = False,
+    config: Config = None,
+    quiet: Quiet = False,
 ) -> None:
     """Put the rows of DATA into the clusters of MODEL.
 
     A Parquet, Feather, CSV or NPY file may be larger than memory.
     """
-    from .predict_command import Query, predict_command
-
-    predict_command(
-        Query(model, data, output, soft, keep, delimiter, encoding, array, jobs), overwrite=overwrite, quiet=quiet
+    options = PredictOptions(
+        model=model,
+        data=data,
+        output=output,
+        soft=soft,
+        keep=keep,
+        delimiter=delimiter,
+        encoding=encoding,
+        array=array,
+        jobs=jobs,
     )
+    predict_file(options, overwrite=overwrite, quiet=quiet)
+
+
+def predict_file(options: PredictOptions, *, overwrite: bool, quiet: bool) -> None:
+    """Map all rows; the output is whole or not there."""
+    from ..files import FileError, PreparedModel
+    from ..files.atomic import PIPE, check_file_target, delivered, spooled
+    from ..files.formats import is_picture
+
+    if is_picture(options.data):
+        raise FileError("A picture's segments are its own. Use lapmodes segment on each picture.")
+    if options.model.is_file() and options.model.suffix.lower() != ".npz":
+        raise FileError(f"{str(options.model)!r} is no model. Name first the folder that fit wrote, then the data.")
+    target = options.output or default_target(options.data)
+    if target != PIPE:
+        check_file_target(target, overwrite=overwrite)
+    if target.exists() and options.data.exists() and target.samefile(options.data):
+        raise FileError(f"The output {str(target)!r} is the input. Name another with -o.")
+    prepared = PreparedModel.load(options.model / "model.npz" if options.model.is_dir() else options.model)
+    prepared.model.set_params(n_jobs=options.jobs)
+    with (
+        spooled(options.data) as data,
+        delivered(target) as file,
+        progress_bars(quiet=quiet) as bars,
+        bars.phase("Rows") as advance,
+    ):
+        counts = map_rows(replace(options, data=data), prepared, file, advance)
+    say = printer(quiet=quiet)
+    say(f"{counts.sum():,} rows: {', '.join(f'{count:,}' for count in counts)}.")
+    if target != PIPE:
+        say(f"Result in {target}")
+
+
+def default_target(data: Path) -> Path:
+    """Where a result goes if nobody says: named after the data, or through the pipe that the data came from."""
+    from ..files.atomic import PIPE
+    from .outputs import output_suffix
+
+    return PIPE if data == PIPE else Path(f"{data.stem}.clusters{output_suffix(data)}")
+
+
+def map_rows(options: PredictOptions, prepared: Any, target: Path, advance: Callable[[int], None]) -> Any:
+    """Write the cluster of each row, piece by piece; returns how many rows went where."""
+    import numpy as np
+
+    from .._rows import largest_columns
+    from ..files import FileError, batches
+    from ..files.results import sink
+    from .options import column_list, reading_of
+    from .outputs import kept_columns
+
+    keep = column_list(options.keep)
+    reading = reading_of(options.delimiter, options.encoding, options.array)
+    pieces = (table for table in batches(options.data, reading, prepared.recipe.columns, keep) if table.n_rows)
+    table = next(pieces, None)
+    if table is None:
+        raise FileError(f"{str(options.data)!r} has no rows.")
+    counts = np.zeros(prepared.model.n_clusters, dtype=np.int64)
+    with sink(target, counts.size, soft=options.soft, row_names=table.row_names) as out:
+        while table is not None:
+            Z = prepared.predict_proba(table, first_row=int(counts.sum()))
+            labels = largest_columns(Z)
+            out.write(labels, Z, kept_columns(table, keep))
+            counts += np.bincount(labels, minlength=counts.size)
+            advance(table.n_rows)
+            table = next(pieces, None)
+    return counts

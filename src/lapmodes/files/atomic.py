@@ -1,18 +1,24 @@
-"""Outputs that appear whole or not at all."""
+"""Where rows come from and results go: outputs that appear whole or not at all, and pipes."""
 
 from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from uuid import uuid4
 
-from .problems import FileError
+from .base import FileError
 
 MARK = "summary.json"
 """A folder with this file was written by lapmodes and may be replaced by it."""
+PIPE = Path("-")
+"""Standard input or standard output, which carry delimited text."""
+STDIN = Path("stdin.csv")
+"""What data from a pipe is called."""
 
 
 def check_target(target: Path) -> None:
@@ -97,6 +103,40 @@ def clear_stale(target: Path) -> None:
             os.replace(left, target)
         elif not _alive(left):
             shutil.rmtree(left, ignore_errors=True)
+
+
+def file_name(path: Path) -> Path:
+    """The path, or a name for what comes through a pipe."""
+    return STDIN if path == PIPE else path
+
+
+@contextmanager
+def spooled(path: Path) -> Iterator[Path]:
+    """The path itself; standard input as a file for as long as it is needed, since it is read more than once."""
+    if path != PIPE:
+        yield path
+        return
+    if sys.stdin.isatty():
+        raise FileError("DATA is -, but nothing is piped in. Use for example: lapmodes fit - < data.csv")
+    with TemporaryDirectory(prefix="lapmodes-") as folder:
+        file = Path(folder) / STDIN
+        with open(file, "wb") as out:
+            shutil.copyfileobj(sys.stdin.buffer, out)
+        yield file
+
+
+@contextmanager
+def delivered(path: Path) -> Iterator[Path]:
+    """The path itself; for standard output a file that is sent there when it is whole."""
+    if path != PIPE:
+        yield path
+        return
+    with TemporaryDirectory(prefix="lapmodes-") as folder:
+        file = Path(folder) / "stdout.csv"
+        yield file
+        with open(file, "rb") as stream:
+            shutil.copyfileobj(stream, sys.stdout.buffer)
+        sys.stdout.buffer.flush()
 
 
 def _writable(folder: Path) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._records import Array
-from .problems import FileError, listed
+from .base import FileError, listed
 
 EXACT = 2**53
 """Whole numbers beyond this lose digits as floats."""

@@ -9,12 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from .problems import FileError, first_line, require
-from .table import Reading, Table
+from .base import FileError, Format, Reading, Table, first_line, require
 
 PURPOSE = "Reading and writing CSV files"
-SAMPLE = 2**16
+HEAD_BYTES = 2**16
+"""Bytes at the start of a file from which its delimiter, decimal sign and header are found."""
 DELIMITERS = ",;\t|"
+TAB_ENDINGS = (".tsv", ".tab")
 OTHER = {"<!doctype html": "a web page", "<html": "a web page", "<?xml": "XML", "{": "JSON", "[{": "JSON", "[[": "JSON"}
 """How text starts that is something else."""
 MISSING = ("?", "-", "--", ".", "None", "none", "<NA>", "missing", " ")
@@ -26,7 +27,7 @@ def read(path: Path, reading: Reading) -> Table:
     """All columns, with the types that their values have."""
     csv = require("pyarrow.csv", "cli", PURPOSE)
     options = _options(path, reading)
-    with _told(path):
+    with _one_sentence(path):
         columns = _parsed(csv, path, options)
         if "binary" in map(str, columns.schema.types):  # what Arrow makes of text that is not UTF-8
             raise ValueError("invalid utf8")
@@ -51,7 +52,7 @@ def batches(path: Path, reading: Reading, columns: Sequence[str], numeric: Seque
     options["read_options"].block_size = 8 * rows * (1 + len(columns))
     convert = options["convert_options"]
     convert.include_columns = list(columns)
-    with _told(path):
+    with _one_sentence(path):
         found = csv.open_csv(path, **options).schema
         convert.column_types = {
             name: pa.float64() for name in numeric if not pa.types.is_boolean(found.field(name).type)
@@ -60,32 +61,25 @@ def batches(path: Path, reading: Reading, columns: Sequence[str], numeric: Seque
             yield Table(columns=pa.Table.from_batches([batch]))
 
 
-def columns_of(path: Path, reading: Reading) -> list[str]:
+def column_names(path: Path, reading: Reading) -> list[str]:
     """Names of the columns."""
     csv = require("pyarrow.csv", "cli", PURPOSE)
-    with _told(path):
+    with _one_sentence(path):
         return list(csv.open_csv(path, **_options(path, reading)).schema.names)
 
 
-class Writer:
-    """Rows of an Arrow schema as delimited text."""
+def open_writer(stream: Any, schema: Any, suffix: str) -> Any:
+    """Takes tables and writes delimited text."""
+    csv = require("pyarrow.csv", "cli", PURPOSE)
+    options = csv.WriteOptions(delimiter="\t" if suffix in TAB_ENDINGS else ",", quoting_style="needed")
+    return csv.CSVWriter(stream, schema, write_options=options)
 
-    def __init__(self, stream: Any, schema: Any, suffix: str = ".csv") -> None:
-        csv = require("pyarrow.csv", "cli", PURPOSE)
-        options = csv.WriteOptions(delimiter="\t" if suffix == ".tsv" else ",", quoting_style="needed")
-        self._writer = csv.CSVWriter(stream, schema, write_options=options)
 
-    def write(self, table: Any) -> None:
-        """Append rows."""
-        self._writer.write_table(table)
-
-    def close(self) -> None:
-        """Finish the file."""
-        self._writer.close()
+DELIMITED = Format(read, batches, column_names, open_writer)
 
 
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
+def _one_sentence(path: Path) -> Iterator[None]:
     """Arrow's errors about a delimited file, in one sentence."""
     try:
         yield
@@ -97,10 +91,10 @@ def _told(path: Path) -> Iterator[None]:
             raise FileError(
                 f"{str(path)!r} is not UTF-8 text. Save it as UTF-8, or say what it is, e.g. --encoding latin-1."
             ) from error
-        raise FileError(f"{str(path)!r} cannot be read as delimited text: {plainly(text)}.") from error
+        raise FileError(f"{str(path)!r} cannot be read as delimited text: {explained(text)}.") from error
 
 
-def plainly(text: str) -> str:
+def explained(text: str) -> str:
     """What Arrow says about a line, in words of the file."""
     cells = re.search(r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+): (.*)", text)
     if cells:
@@ -115,7 +109,7 @@ def _options(path: Path, reading: Reading) -> dict[str, Any]:
     """How Arrow shall parse this file: its delimiter, decimal sign and header, from the first lines."""
     csv = require("pyarrow.csv", "cli", PURPOSE)
     encoding, head = _head(path, reading.encoding)
-    delimiter = reading.delimiter or ("\t" if path.suffix.lower() in (".tsv", ".tab") else guess_delimiter(head))
+    delimiter = reading.delimiter or ("\t" if path.suffix.lower() in TAB_ENDINGS else guess_delimiter(head))
     if delimiter == " " and reading.delimiter is None and any("  " in line.strip() for line in head):
         raise FileError(f"{str(path)!r} lines its columns up with spaces. Put one comma or tab between them.")
     names = [cell.strip().strip('"') for cell in head[0].split(delimiter)]
@@ -135,7 +129,7 @@ def _options(path: Path, reading: Reading) -> dict[str, Any]:
 def _head(path: Path, encoding: str) -> tuple[str, list[str]]:
     """The encoding, which a mark at the start may change, and the first lines."""
     with open(path, "rb") as stream:
-        raw = stream.read(SAMPLE)
+        raw = stream.read(HEAD_BYTES)
     if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         encoding = "utf-16"
     if b"\0" in raw and not encoding.lower().startswith("utf-16"):
@@ -150,18 +144,18 @@ def _head(path: Path, encoding: str) -> tuple[str, list[str]]:
     for opening, what in OTHER.items():
         if lines[0].lstrip().lower().startswith(opening):
             raise FileError(f"{str(path)!r} holds {what}, not delimited text. Save it as CSV.")
-    return encoding, lines[:-1] if len(raw) == SAMPLE and len(lines) > 1 else lines
+    return encoding, lines[:-1] if len(raw) == HEAD_BYTES and len(lines) > 1 else lines
 
 
 def guess_delimiter(lines: Sequence[str]) -> str:
     """The sign that splits the most lines into the same number of cells, more than one; else a space."""
 
-    def merit(sign: str) -> tuple[float, int]:
+    def evenness(sign: str) -> tuple[float, int]:
         counts = [line.count(sign) for line in lines[:100]]
         usual = max(set(counts), key=counts.count)
         return (counts.count(usual) / len(counts), usual) if usual else (0.0, 0)
 
-    best = max(DELIMITERS, key=merit)
+    best = max(DELIMITERS, key=evenness)
     return best if any(best in line for line in lines) else " "
 
 

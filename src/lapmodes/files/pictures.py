@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from .._records import Array
-from .problems import FileError, first_line, listed, require
-from .table import Reading, Table
+from .base import FileError, Reading, Table, first_line, listed, require
 
 PURPOSE = "Reading and writing pictures"
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp")

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from .._persistence import load, load_extra, save_model
+from .. import load
 from .._records import Array
-from .._rows import largest_columns
-from .problems import FileError, existing_file
+from .base import FileError, Table, existing_file
 from .recipe import Recipe
-from .table import Table
+
+RECIPE = "recipe"
+"""The note of a saved model that holds the recipe."""
 
 
 @dataclass(frozen=True)
@@ -57,12 +56,7 @@ class PreparedModel:
         first_row : int, default=0
             Number of its first row in the file, for error messages.
         """
-        if self.model._trained.needs_cross_graph:
-            raise FileError(
-                "This model was fitted on a graph from the file, in which new rows have no place. "
-                "Fit with --no-graph to predict new rows."
-            )
-        return self.model.predict_proba(self.recipe.apply(table, first_row))
+        return self.model.predict_proba(self._points(table, first_row))
 
     def predict(self, table: Table) -> Array:
         """Cluster of largest assignment of the rows of a table.
@@ -72,7 +66,16 @@ class PreparedModel:
         table : Table
             As :func:`lapmodes.files.read` returns it.
         """
-        return largest_columns(self.predict_proba(table)).astype(np.int32)
+        return self.model.predict(self._points(table))
+
+    def _points(self, table: Table, first_row: int = 0) -> Any:
+        """The rows of a table as points for the model, if it can place new points."""
+        if self.model.graph_given_:
+            raise FileError(
+                "This model was fitted on a graph from the file, in which new rows have no place. "
+                "Fit with --no-graph to predict new rows."
+            )
+        return self.recipe.apply(table, first_row)
 
     def save(self, file: str | os.PathLike[str]) -> None:
         """Write both to one `.npz`, without pickle; :func:`lapmodes.load` reads the estimator alone.
@@ -82,7 +85,7 @@ class PreparedModel:
         file : path
             Written whole or not at all.
         """
-        save_model(self.model, file, extra={"recipe": np.asarray(self.recipe.to_json())})
+        self.model.save(file, notes={RECIPE: self.recipe.to_json()})
 
     @classmethod
     def load(cls, file: str | os.PathLike[str]) -> PreparedModel:
@@ -96,9 +99,8 @@ class PreparedModel:
         path = existing_file(Path(file))
         model = load(path)
         try:
-            text = load_extra(path, "recipe")
-            if text is not None:
-                return cls(model, Recipe.from_json(text))
+            if RECIPE in model.notes_:
+                return cls(model, Recipe.from_json(model.notes_[RECIPE]))
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise FileError(f"The preparation of the data in {str(path)!r} is damaged. Fit again.") from error
         names = getattr(model, "feature_names_in_", None)

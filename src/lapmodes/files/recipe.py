@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
+from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from .._records import Array
+from .base import FileError, Table, counted, listed
 from .columns import check_known, choose, to_matrix
-from .problems import FileError, counted, listed
-from .table import Table
 
 SCALINGS = ("auto", "none", "standard", "robust", "minmax", "unit")
 IMPUTATIONS = ("mean", "median", "zero")
@@ -55,9 +55,9 @@ class Recipe:
     def scaled(self, X: Any) -> Any:
         """Rows in the units of the file to rows in those of the model."""
         if self.scaling == "unit":
-            from .._validation import unit_rows
+            from sklearn.preprocessing import normalize
 
-            return unit_rows(X)
+            return normalize(X)
         if self.scale is None:
             return X
         factor = 1 / np.asarray(self.scale, dtype=X.dtype)
@@ -75,7 +75,7 @@ class Recipe:
 
     def _matrix(self, table: Table) -> Any:
         if self.columns is None:
-            X = _plain(table)
+            X = _as_floats(table)
             if X.shape[1] != len(self.features):
                 raise FileError(f"The model knows {len(self.features)} columns. Got {X.shape[1]} instead.")
             return X
@@ -143,7 +143,7 @@ def _start(
         return Recipe(choice.names, features, choice.dropped, "none"), X
     if columns or drop:
         raise FileError("Columns can be chosen by name only in files with named columns. Leave the choice out.")
-    X = _plain(table)
+    X = _as_floats(table)
     given = tuple(names) if names is not None else table.names
     if given is not None and len(given) != X.shape[1]:
         raise FileError(f"There are {len(given)} names for {X.shape[1]} columns.")
@@ -151,7 +151,7 @@ def _start(
     return Recipe(None, features, (), "none", sparse=issparse(X), named=given is not None), X
 
 
-def _plain(table: Table) -> Any:
+def _as_floats(table: Table) -> Any:
     """A matrix of floats, CSR or contiguous; named columns are taken as they stand."""
     matrix = table.matrix
     if matrix is None:
@@ -228,9 +228,8 @@ def _auto_scaling(recipe: Recipe, X: Any) -> str:
 
 def _location(X: Any, scale: str) -> tuple[Array, Array]:
     if issparse(X):
-        mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
-        square = np.asarray(X.multiply(X).mean(axis=0), dtype=np.float64).ravel()
-        return np.zeros_like(mean), np.sqrt(np.maximum(square - mean**2, 0))
+        variance = mean_variance_axis(X, axis=0)[1].astype(np.float64)
+        return np.zeros_like(variance), np.sqrt(variance)
     X = X.astype(np.float64, copy=False)
     if scale == "standard":
         return X.mean(axis=0), X.std(axis=0)

@@ -12,16 +12,14 @@ from scipy.sparse import csr_array, issparse, vstack
 
 from .._records import Array
 from .._rows import as_dense
-from . import delimited, feather, h5ad, parquet
 from .atomic import whole_file
+from .base import FileError, require
 from .columns import arrow_array
-from .formats import ARROW, CSV, PARQUET, TABLES
-from .problems import FileError, require
+from .formats import MATRIX_FORMATS, TABLE_FORMATS
+from .matrices import write_h5ad
 
-PIECE = 4096
+SPARSE_ROWS = 4096
 """Rows of sparse assignments that are written together."""
-WRITERS: dict[str, Any] = dict.fromkeys(CSV, delimited.Writer) | dict.fromkeys(PARQUET, parquet.Writer)
-WRITERS |= dict.fromkeys(ARROW, feather.Writer)
 
 
 class TableSink:
@@ -37,9 +35,9 @@ class TableSink:
         """Append rows; `kept` is an Arrow table of columns to copy in front of them."""
         if not issparse(Z) or not self._soft:
             return self._append(labels, Z, kept)
-        for start in range(0, Z.shape[0], PIECE):
-            rows = slice(start, start + PIECE)
-            self._append(labels[rows], Z[rows].toarray(), None if kept is None else kept.slice(start, PIECE))
+        for start in range(0, Z.shape[0], SPARSE_ROWS):
+            rows = slice(start, start + SPARSE_ROWS)
+            self._append(labels[rows], Z[rows].toarray(), None if kept is None else kept.slice(start, SPARSE_ROWS))
 
     def _append(self, labels: Array, Z: Any, kept: Any) -> None:
         columns: dict[str, Any] = {} if kept is None else dict(zip(kept.column_names, kept.columns, strict=True))
@@ -48,8 +46,8 @@ class TableSink:
             columns |= {f"cluster_{k}": arrow_array(Z[:, k]) for k in range(self._n)}
         table = self._pa.table(columns)
         if self._writer is None:
-            self._writer = WRITERS[self._suffix](self._stream, table.schema, self._suffix)
-        self._writer.write(table)
+            self._writer = open_writer(self._stream, table.schema, self._suffix)
+        self._writer.write_table(table)
 
     def close(self) -> None:
         """Finish the file."""
@@ -80,7 +78,7 @@ class ArraySink:
         Z = (vstack(self._Z) if issparse(self._Z[0]) else np.concatenate(self._Z)) if self._Z else None
         if self._suffix == ".h5ad":
             assert Z is not None
-            return h5ad.write(self._path, labels, Z, self._row_names)
+            return write_h5ad(self._path, labels, Z, self._row_names)
         with open(self._path, "wb") as stream:
             if self._suffix == ".npy":
                 np.save(stream, labels if Z is None else as_dense(Z), allow_pickle=False)
@@ -101,12 +99,14 @@ def sink(
     suffix = target.suffix.lower()
     with whole_file(target) as partial:
         out: TableSink | ArraySink
-        if suffix in TABLES:
+        if suffix in TABLE_FORMATS:
             out = TableSink(partial, suffix, n_clusters, soft=soft)
-        elif suffix in (".npy", ".npz", ".mtx", ".h5ad"):
+        elif suffix in MATRIX_FORMATS:
             out = ArraySink(partial, suffix, soft=soft, row_names=row_names)
         else:
-            raise FileError(f"{str(target)!r} has no ending that can be written. Use {', '.join(sorted(TABLES))}.")
+            raise FileError(
+                f"{str(target)!r} has no ending that can be written. Use {', '.join(sorted(TABLE_FORMATS))}."
+            )
         try:
             yield out
         except BaseException:
@@ -119,8 +119,15 @@ def sink(
 def write_columns(target: Path, columns: dict[str, Sequence[Any]], suffix: str | None = None) -> None:
     """A small table of named columns, in the format of the ending."""
     arrays = {name: arrow_array(values) for name, values in columns.items()}
-    table, suffix = require("pyarrow", "cli", "Writing tables").table(arrays), suffix or target.suffix.lower()
+    table = require("pyarrow", "cli", "Writing tables").table(arrays)
     with open(target, "wb") as stream:
-        writer = WRITERS[suffix](stream, table.schema, suffix)
-        writer.write(table)
+        writer = open_writer(stream, table.schema, suffix or target.suffix.lower())
+        writer.write_table(table)
         writer.close()
+
+
+def open_writer(stream: Any, schema: Any, suffix: str) -> Any:
+    """Takes tables and writes them in the format of the ending."""
+    opener = TABLE_FORMATS[suffix].writer
+    assert opener is not None
+    return opener(stream, schema, suffix)

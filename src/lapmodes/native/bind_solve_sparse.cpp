@@ -16,9 +16,7 @@ namespace {
 
 using namespace LAPMODES_ISA;
 
-void require_columns(const Column* columns, Index count, Index k) {
-    require_below(columns, count, k, "columns must be from 0 to k - 1");
-}
+constexpr const char* kColumnsMessage = "columns must be from 0 to k - 1";
 
 // The caller keeps the arrays alive as long as the term.
 template <class T>
@@ -31,7 +29,7 @@ SparseTerm<T> term_of(const nb::tuple& points, const In<T>& modes, const In<T>& 
     require(size_of(mode_sqnorm) == k, "mode_sqnorm must be (k,)");
     require(column.ndim() == 2 && length(column, 0) == X.n && column.size() == value.size() && size_of(bound) == X.n,
             "column and value must be (n, m), bound (n,)");
-    require_columns(column.data(), size_of(column), k);
+    require_below(column.data(), size_of(column), k, kColumnsMessage);
     return {.X = X,
             .modes = modes.data(),
             .mode_sqnorm = mode_sqnorm.data(),
@@ -61,7 +59,8 @@ void require_valid(const PaddedRows& rows, Index n, Index k) {
     for (Index i = 0; i < n; ++i) {
         require(rows.count[i] >= 0 && rows.count[i] <= rows.start[i + 1] - rows.start[i],
                 "a row is larger than its room");
-        require_columns(rows.column + rows.start[i], rows.count[i], k);
+        for (Index e = rows.start[i]; e < rows.start[i] + rows.count[i]; ++e)
+            require(rows.column[e] >= 0 && rows.column[e] < k, kColumnsMessage);
     }
 }
 

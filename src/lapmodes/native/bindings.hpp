@@ -62,14 +62,14 @@ inline void require_nodes(const std::int32_t* nodes, Index count, Index n) {
 template <class A>
 A array_of(const nb::tuple& arrays, std::size_t i) {
     A array;
-    if (!nb::try_cast<A>(arrays[i], array, false)) throw nb::type_error("an array of a tuple has another type");
+    if (!nb::try_cast<A>(arrays[i], array, false)) throw nb::type_error("an array in a tuple has the wrong type");
     return array;
 }
 
 template <class T>
 Csr<T> csr_of(const In<Index>& indptr, const In<Column>& indices, const In<T>& values, Index n) {
     require(size_of(indptr) == n + 1 && indices.size() == values.size() && size_of(indices) == indptr.data()[n],
-            "indptr must have n + 1 entries, indices and values indptr[n]");
+            "indptr (n + 1), indices and values (indptr[n]) do not fit together");
     return {indptr.data(), indices.data(), values.data()};
 }
 
@@ -94,7 +94,7 @@ Points<T> points_of(const nb::tuple& arrays) {
     const auto values = array_of<In<T>>(arrays, 2), sqnorm = array_of<In<T>>(arrays, 3);
     const Index n = size_of(sqnorm);
     require(size_of(indptr) == n + 1 && indices.size() == values.size() && indptr.data()[n] <= size_of(indices),
-            "indptr must have n + 1 entries, indices and values at least indptr[n]");
+            "indptr (n + 1), indices and values (indptr[n]) do not fit together");
     return {nullptr, {indptr.data(), indices.data(), values.data()}, sqnorm.data(), n, nb::cast<Index>(arrays[4])};
 }
 

@@ -49,10 +49,10 @@ auto kernel_block_for(const Points<T>& X) {
 // B (n, k) OUT.
 template <class T>
 void kernel_values(const Points<T>& X, const Modes<T>& modes, T* B, int threads) {
-    const auto fill = kernel_block_for(X);
+    const auto block_values = kernel_block_for(X);
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
     for (std::int64_t block = 0; block < block_count(X.n); ++block)
-        fill(X, modes, block_begin(block), block_end(block, X.n), B);
+        block_values(X, modes, block_begin(block), block_end(block, X.n), B);
 }
 
 }  // namespace lapmodes::LAPMODES_ISA

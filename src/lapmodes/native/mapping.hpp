@@ -24,12 +24,12 @@ class Mapper {
 
    public:
     Mapper(const Layout& layout, const Mapping<T>& m, const Modes<T>& modes)
-        : layout_(layout), m_(m), modes_(modes), fill_(kernel_block_for(m.X)), edges_(m.cross.indptr[m.X.n]) {}
+        : layout_(layout), m_(m), modes_(modes), kernel_block_(kernel_block_for(m.X)), edges_(m.cross.indptr[m.X.n]) {}
 
     // Z OUT: the rows [first, stop). v, mean OUT: scratch for one row in vectors, and for one row of numbers where the
     // assignments of the training points are sparse.
     void block(std::int64_t first, std::int64_t stop, V* v, T* mean, T* Z) const {
-        fill_(m_.X, modes_, first, stop, Z);
+        kernel_block_(m_.X, modes_, first, stop, Z);
         for (std::int64_t n = first; n < stop; ++n)
             if (!map(n, v, mean, Z + n * layout_.k)) assign_to_nearest(n, Z);
     }
@@ -93,7 +93,7 @@ class Mapper {
     void assign_to_nearest(std::int64_t n, T* Z) const {
         Modes<T> distances = modes_;
         distances.squared = true;
-        fill_(m_.X, distances, n, n + 1, Z);
+        kernel_block_(m_.X, distances, n, n + 1, Z);
         T* z = Z + n * layout_.k;
         std::int64_t best = 0;
         for (std::int64_t j = 1; j < layout_.k; ++j) best = z[j] > z[best] ? j : best;
@@ -103,7 +103,7 @@ class Mapper {
     Layout layout_;
     Mapping<T> m_;
     Modes<T> modes_;
-    void (*fill_)(const Points<T>&, const Modes<T>&, std::int64_t, std::int64_t, T*);
+    void (*kernel_block_)(const Points<T>&, const Modes<T>&, std::int64_t, std::int64_t, T*);
     std::int64_t edges_;
 };
 

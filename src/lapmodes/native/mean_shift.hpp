@@ -16,16 +16,16 @@ namespace lapmodes::LAPMODES_ISA {
 // Rows are read twice, for their distances and for the sums: a block of them stays in the cache.
 inline constexpr std::int64_t kMaxCachedRows = 256, kCachedEntries = std::int64_t(1) << 15;
 
-// Weights up to this share of the mass before them, over the number of members, are left out: all of them together
-// are below the rounding of the sums, also after multiplication by a distance of 60 bandwidths.
+// A weight is left out where it is at most this part of the mass summed before it, divided by the number of members.
+// All such weights together are below the rounding of the sums, even when multiplied by a distance of 60 bandwidths.
 inline constexpr double kNegligible = 1e-18;
 
 // The members start .. stop of one cluster; peak, mass, value (1) OUT and sums (d) OUT. Weights are z exp(a - peak)
 // with a = -h |x - c|^2 and `peak` the largest a so far: no width is so small that every weight underflows.
 template <class T, class Source>
 void sum_piece(const Source& rows, std::int64_t d, const Csr<T>& members, std::int64_t start, std::int64_t stop,
-                 const T* mode, T mode_sqnorm, InverseWidth<T> h, double* peak, double* mass, double* value,
-                 double* sums) {
+               const T* mode, T mode_sqnorm, InverseWidth<T> h, double* peak, double* mass, double* value,
+               double* sums) {
     double weight[kMaxCachedRows];
     std::int32_t kept[kMaxCachedRows];
     const std::int64_t block = std::clamp<std::int64_t>(kCachedEntries / (d > 0 ? d : 1), 16, kMaxCachedRows);
@@ -67,16 +67,17 @@ void sum_piece(const Source& rows, std::int64_t d, const Csr<T>& members, std::i
     }
 }
 
+// mean_shift_sums for dense or sparse points.
 template <class T, class Source>
 void mean_shift_sums_of(const Points<T>& X, const Csr<T>& members, const std::int64_t* pieces, std::int64_t count,
-                     const T* modes, const T* mode_sqnorm, InverseWidth<T> h, double* peak, double* mass,
-                     double* value, double* sums, int threads) {
+                        const T* modes, const T* mode_sqnorm, InverseWidth<T> h, double* peak, double* mass,
+                        double* value, double* sums, int threads) {
     const Source rows(X);
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
     for (std::int64_t p = 0; p < count; ++p) {
         const std::int64_t j = pieces[3 * p];
         sum_piece<T>(rows, X.d, members, pieces[3 * p + 1], pieces[3 * p + 2], modes + j * X.d, mode_sqnorm[j], h,
-                       peak + p, mass + p, value + p, sums + p * X.d);
+                     peak + p, mass + p, value + p, sums + p * X.d);
     }
 }
 
@@ -84,8 +85,8 @@ void mean_shift_sums_of(const Points<T>& X, const Csr<T>& members, const std::in
 // (count) OUT and sums (count, d) OUT: sums over a piece, scaled by exp(-peak).
 template <class T>
 void mean_shift_sums(const Points<T>& X, const Csr<T>& members, const std::int64_t* pieces, std::int64_t count,
-                  const T* modes, const T* mode_sqnorm, InverseWidth<T> h, double* peak, double* mass, double* value,
-                  double* sums, int threads) {
+                     const T* modes, const T* mode_sqnorm, InverseWidth<T> h, double* peak, double* mass,
+                     double* value, double* sums, int threads) {
     auto run = X.dense ? mean_shift_sums_of<T, DenseRows<T>> : mean_shift_sums_of<T, SparseRows<T>>;
     run(X, members, pieces, count, modes, mode_sqnorm, h, peak, mass, value, sums, threads);
 }

@@ -31,7 +31,7 @@ struct SparseProblem {
     const SparseTerm<T>* term;
     std::int64_t n;
     double lam;
-    double slack;  // columns that can lower a row's share of the objective by no more than this are not looked for
+    double slack;  // columns that can lower a row's part of the objective by no more than this are not looked for
 };
 
 // What a thread needs to compute one row at a time. All memory is allocated once, for at most k candidates.
@@ -39,44 +39,47 @@ template <class T, class Source>
 class SparseSweeper {
     struct Candidate {
         std::int32_t k;
-        bool known;               // whether b is the entry itself; else it is bounded
+        bool known;                // whether b is the entry of the linear term; else only its bound is known
         double z, old, wz, w_old;  // of the current and the previous iterate, own and summed over the neighbours
-        double b, v;
+        double b, v;               // the entry, and the gradient step
     };
 
    public:
     SparseSweeper(const SparseProblem<T>& p, const PaddedRows& Z, const PaddedRows& Z_old, double momentum)
-        : p_(p), term_(*p.term), rows_(p.term->X), Z_(Z), old_(Z_old), momentum_(momentum), place_(p.term->k, -1) {
-        list_.reserve(static_cast<std::size_t>(p.term->k));
+        : p_(p), term_(*p.term), rows_(p.term->X), Z_(Z), old_(Z_old), momentum_(momentum), position_(p.term->k, -1) {
+        candidates_.reserve(static_cast<std::size_t>(p.term->k));
         had_no_entry_.reserve(static_cast<std::size_t>(p.term->k));
     }
 
-    // sums (kStatistics) IN/OUT: energy and certificate of row n are added. Returns whether every column had to be
-    // looked at.
+    // sums (kStatistics) IN/OUT: row n's part of energy and certificate is added. Returns whether every column had to
+    // be looked at.
     bool add_statistics(std::int64_t n, double* sums) {
         gather(n);
         has_all_columns_ = false;
         const double d = static_cast<double>(p_.diagonal[n]), bound = static_cast<double>(term_.bound[n]);
+        // The least entry of the gradient, or a bound below it: over candidates whose entry is known, over the others
+        // where their bound does not rule them out, and over columns that are no candidates, the largest kept one
+        // first.
         double low = std::numeric_limits<double>::infinity();
-        for (Candidate& c : list_)
+        for (Candidate& c : candidates_)
             if (c.known) low = smaller(low, gradient(d, c));
-        for (Candidate& c : list_) {  // a candidate without its entry has z = 0
+        for (Candidate& c : candidates_) {  // a candidate without its entry has z = 0
             if (c.known || !(-2 * p_.lam * c.wz - bound < low)) continue;
             set_entry(n, c);
             low = smaller(low, gradient(d, c));
         }
         for (std::int64_t j = 0; j < term_.m; ++j) {
-            if (place_[term_.column[n * term_.m + j]] >= 0) continue;
+            if (position_[term_.column[n * term_.m + j]] >= 0) continue;
             low = smaller(low, -static_cast<double>(term_.value[n * term_.m + j]));
             break;
         }
         if (-bound < low - p_.slack) {
             add_all_columns(n);
-            for (const Candidate& c : list_) low = smaller(low, gradient(d, c));
+            for (const Candidate& c : candidates_) low = smaller(low, gradient(d, c));
         } else {
             low = smaller(low, -bound);
         }
-        for (const Candidate& c : list_) {
+        for (const Candidate& c : candidates_) {
             if (c.z == 0) continue;
             const double Lz = d * c.z - c.wz;
             sums[kSmoothness] += c.z * Lz;
@@ -92,14 +95,16 @@ class SparseSweeper {
     bool step(std::int64_t n, double size, const PaddedRows& next, double* sums) {
         const double d = static_cast<double>(p_.diagonal[n]), bound = static_cast<double>(term_.bound[n]);
         const double own_factor = 1 - 2 * p_.lam * d * size, wy_factor = 2 * p_.lam * size;
-        for (Candidate& c : list_) {
+        for (Candidate& c : candidates_) {
             c.v = own_factor * extrapolated(c.z, c.old) + wy_factor * extrapolated(c.wz, c.w_old);
             if (c.known) c.v += size * c.b;
         }
         find_threshold();
+        // Columns beyond the candidates enter only if their entries, or the bounds on these, reach the threshold, which
+        // rises with each that does.
         for (std::int64_t j = 0; j < term_.m; ++j) {
             const double b = static_cast<double>(term_.value[n * term_.m + j]);
-            if (place_[term_.column[n * term_.m + j]] >= 0) continue;
+            if (position_[term_.column[n * term_.m + j]] >= 0) continue;
             if (!above(size * b)) break;
             Candidate& c = candidate(term_.column[n * term_.m + j]);
             c.known = true;
@@ -107,18 +112,18 @@ class SparseSweeper {
             c.v = size * b;
             find_threshold();
         }
-        for (Candidate& c : list_) {
+        for (Candidate& c : candidates_) {
             if (c.known || !above(c.v + size * bound)) continue;
             set_entry(n, c);
             c.v += size * c.b;
             if (above(c.v)) find_threshold();
         }
         if (!has_all_columns_ && above(size * (bound - p_.slack))) {
-            const std::size_t before = list_.size();
+            const std::size_t before = candidates_.size();
             add_all_columns(n);
-            for (std::size_t i = before; i < list_.size(); ++i) list_[i].v = size * list_[i].b;
+            for (std::size_t i = before; i < candidates_.size(); ++i) candidates_[i].v = size * candidates_[i].b;
             for (std::size_t i = 0; i < before; ++i)
-                if (had_no_entry_[i]) list_[i].v += size * list_[i].b;
+                if (had_no_entry_[i]) candidates_[i].v += size * candidates_[i].b;
             find_threshold();
         }
         write_next(n, size, next, sums);
@@ -132,11 +137,11 @@ class SparseSweeper {
     bool above(double v) const { return (v - top_) - theta_ > 0; }
 
     Candidate& candidate(std::int32_t k) {
-        if (place_[k] < 0) {
-            place_[k] = static_cast<std::int32_t>(list_.size());
-            list_.push_back({k, false, 0, 0, 0, 0, 0, 0});
+        if (position_[k] < 0) {
+            position_[k] = static_cast<std::int32_t>(candidates_.size());
+            candidates_.push_back({k, false, 0, 0, 0, 0, 0, 0});
         }
-        return list_[static_cast<std::size_t>(place_[k])];
+        return candidates_[static_cast<std::size_t>(position_[k])];
     }
 
     void set_entry(std::int64_t n, Candidate& c) {
@@ -146,8 +151,8 @@ class SparseSweeper {
 
     // The candidates of row n: its own support now and before, and that of its neighbours.
     void gather(std::int64_t n) {
-        for (const Candidate& c : list_) place_[c.k] = -1;
-        list_.clear();
+        for (const Candidate& c : candidates_) position_[c.k] = -1;
+        candidates_.clear();
         for (std::int64_t i = Z_.start[n]; i < Z_.start[n] + Z_.count[n]; ++i) candidate(Z_.column[i]).z = Z_.value[i];
         const bool extrapolates = momentum_ != 0;
         if (extrapolates)
@@ -163,43 +168,43 @@ class SparseSweeper {
                     candidate(old_.column[i]).w_old += w * old_.value[i];
         }
         for (std::int64_t j = 0; j < term_.m; ++j) {
-            const std::int32_t at = place_[term_.column[n * term_.m + j]];
+            const std::int32_t at = position_[term_.column[n * term_.m + j]];
             if (at < 0) continue;
-            list_[static_cast<std::size_t>(at)].b = static_cast<double>(term_.value[n * term_.m + j]);
-            list_[static_cast<std::size_t>(at)].known = true;
+            candidates_[static_cast<std::size_t>(at)].b = static_cast<double>(term_.value[n * term_.m + j]);
+            candidates_[static_cast<std::size_t>(at)].known = true;
         }
-        for (Candidate& c : list_)
+        for (Candidate& c : candidates_)
             if (!c.known && c.z > 0) set_entry(n, c);
     }
 
     // Makes every column a candidate with its entry; had_no_entry_ tells which of the old candidates had none before.
     void add_all_columns(std::int64_t n) {
-        had_no_entry_.assign(list_.size(), false);
+        had_no_entry_.assign(candidates_.size(), false);
         for (std::size_t i = 0; i < had_no_entry_.size(); ++i) {
-            if (list_[i].known) continue;
+            if (candidates_[i].known) continue;
             had_no_entry_[i] = true;
-            set_entry(n, list_[i]);
+            set_entry(n, candidates_[i]);
         }
         for (std::int64_t j = 0; j < term_.m; ++j) {
-            if (place_[term_.column[n * term_.m + j]] >= 0) continue;
+            if (position_[term_.column[n * term_.m + j]] >= 0) continue;
             Candidate& c = candidate(term_.column[n * term_.m + j]);
             c.b = static_cast<double>(term_.value[n * term_.m + j]);
             c.known = true;
         }
         for (std::int32_t k = 0; k < term_.k; ++k)
-            if (place_[k] < 0) set_entry(n, candidate(k));
+            if (position_[k] < 0) set_entry(n, candidate(k));
         has_all_columns_ = true;
     }
 
     // Newton's method from the left on sum max(v - top - theta, 0) = 1 over the known candidates (simplex.hpp).
     void find_threshold() {
         top_ = -std::numeric_limits<double>::infinity();
-        for (const Candidate& c : list_)
+        for (const Candidate& c : candidates_)
             if (c.known && c.v > top_) top_ = c.v;
         theta_ = -1;
-        for (std::size_t round = 0; round < list_.size() + 2; ++round) {
+        for (std::size_t round = 0; round < candidates_.size() + 2; ++round) {
             double sum = -1, count = 0;
-            for (const Candidate& c : list_) {
+            for (const Candidate& c : candidates_) {
                 if (!c.known || !above(c.v)) continue;
                 sum += (c.v - top_) - theta_;
                 count += 1;
@@ -213,13 +218,13 @@ class SparseSweeper {
         const std::int64_t room = next.start[n + 1] - next.start[n];
         std::int64_t count = 0;
         double uphill = 0;
-        for (const Candidate& c : list_) {
-            const double left = c.known && above(c.v) ? (c.v - top_) - theta_ : 0;
-            uphill += (extrapolated(c.z, c.old) - left) * (left - c.z);
-            if (left == 0) continue;
+        for (const Candidate& c : candidates_) {
+            const double z_next = c.known && above(c.v) ? (c.v - top_) - theta_ : 0;
+            uphill += (extrapolated(c.z, c.old) - z_next) * (z_next - c.z);
+            if (z_next == 0) continue;
             if (count < room) {
                 next.column[next.start[n] + count] = c.k;
-                next.value[next.start[n] + count] = left;
+                next.value[next.start[n] + count] = z_next;
             }
             ++count;
         }
@@ -233,8 +238,8 @@ class SparseSweeper {
     PaddedRows Z_, old_;
     double momentum_, top_ = 0, theta_ = 0;
     bool has_all_columns_ = false;
-    std::vector<std::int32_t> place_;  // (k): where a column is among the candidates, or -1
-    std::vector<Candidate> list_;
+    std::vector<std::int32_t> position_;  // (k): of each column among the candidates, or -1
+    std::vector<Candidate> candidates_;
     std::vector<bool> had_no_entry_;
 };
 

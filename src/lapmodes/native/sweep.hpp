@@ -1,5 +1,5 @@
-// The Z-step's inner loop: one pass over the graph that gathers neighbours, takes the gradient at
-// the extrapolated point, projects, and sums the energy and the certificate of the current iterate.
+// The Z-step's inner loop: one pass over the graph that gathers neighbours, takes the gradient at the extrapolated
+// point, projects, and sums the energy and the certificate of the current iterate.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ namespace lapmodes::LAPMODES_ISA {
 // Groups of rows between the one being computed and the one whose entries are prefetched.
 inline constexpr std::int64_t kGroupsAhead = 3;
 
-// Takes W rows at a time, where W is the number of lanes, so that what is one number a row (a minimum, a threshold)
-// is one vector for all of them. A row's numbers do not depend on the rows beside it.
+// Takes W rows at a time, where W is the number of lanes, so that what is one number for each row (a minimum, a
+// threshold) is one vector for all of them. A row's numbers do not depend on the rows beside it.
 template <class T, class Layout>
 class Sweeper {
     using V = typename Layout::V;
@@ -47,8 +47,9 @@ class Sweeper {
     }
 
    private:
-    // One step for `count` <= W rows. uphill IN/OUT: what they add to the restart test.
-    void step_rows(const std::int32_t* rows, int count, V* scratch, V& uphill) const {
+    // One step for `count` <= W rows. uphill IN/OUT: what they add to the restart test. Inlined into `block`, it took a
+    // tenth longer with AVX2 for doubles in rows of many vectors.
+    LAPMODES_NOINLINE void step_rows(const std::int32_t* rows, int count, V* scratch, V& uphill) const {
         V *wz = scratch, *y = wz + W * layout_.size(), *v = y + W * layout_.size();
         if constexpr (Layout::kVectors > 0) prefetch_rows(rows[0] + kGroupsAhead * W);
         for (int i = 0; i < count; ++i) gather<T>(layout_, p_.W, edges_, rows[i], s_.Z, wz + i * layout_.size());
@@ -102,6 +103,7 @@ class Sweeper {
         }
     }
 
+    // The sum over a block, in an order that the compiler can do with vectors.
     static double sum_in_double(const T* stats) {
         double sums[8] = {};
         for (std::int64_t n = 0; n < kBlockRows; n += 8)
@@ -109,8 +111,7 @@ class Sweeper {
         return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
     }
 
-    // smoothness, fidelity OUT: row n's part of the energy, lane by lane. Returns the least entries of the gradient at
-    // z.
+    // smoothness, fidelity OUT: row n's part of the energy, lane by lane. Returns the least entries of its gradient.
     V energy(std::int64_t n, const V* wz, V& smoothness, V& fidelity) const {
         const T *z = s_.Z + n * layout_.k, *b = p_.B + n * layout_.k, d = p_.diagonal[n];
         const T infinity = std::numeric_limits<T>::infinity();
@@ -137,7 +138,7 @@ class Sweeper {
         return sum;
     }
 
-    // y, v OUT: z + momentum (z - z_old), and the gradient step from it. Returns the largest entries of v, lane by
+    // y, v OUT: z + momentum (z - z_old), and the gradient step from there. Returns the largest entry of v in each
     // lane.
     V extrapolate(std::int64_t n, const V* wz, V* y, V* v) const {
         const T *z = s_.Z + n * layout_.k, *b = p_.B + n * layout_.k;
@@ -161,44 +162,44 @@ class Sweeper {
     // `threshold` of simplex.hpp for several rows at once, from the support of z. v IN/OUT: the largest entry of each
     // row is subtracted. Stores wz on the way.
     V thresholds(const std::int32_t* rows, int count, const V* lane_tops, const V* wz, V* v) const {
-        V sum[W], many[W];
-        for (int i = count; i < W; ++i) sum[i] = many[i] = V{};
+        V sum[W], size[W];
+        for (int i = count; i < W; ++i) sum[i] = size[i] = V{};
         const V top = largest_of_rows<T, W>(lane_tops), one = splat<T, W>(T(1)), rounding = splat<T, W>(kRounding<T>);
         for (int i = 0; i < count; ++i)
-            subtract_and_guess(rows[i], top[i], wz + i * layout_.size(), v + i * layout_.size(), sum[i], many[i]);
-        V theta = larger<T, W>((sums_of<T, W>(sum) - one) / sums_of<T, W>(many), V{} - one);
+            subtract_and_guess(rows[i], top[i], wz + i * layout_.size(), v + i * layout_.size(), sum[i], size[i]);
+        V theta = larger<T, W>((sums_of<T, W>(sum) - one) / sums_of<T, W>(size), V{} - one);
         for (std::int64_t round = 0; round < layout_.k + 2; ++round) {
             for (int i = 0; i < count; ++i) {
-                V total{}, size{};
+                V excess_sum{}, support{};
                 for (std::int64_t r = 0; r < layout_.size(); ++r) {
                     const V above = layout_.without_repeats(r, v[i * layout_.size() + r] - theta[i]);
-                    total += where_positive<T, W>(above, above);
-                    size += where_positive<T, W>(above, one);
+                    excess_sum += where_positive<T, W>(above, above);
+                    support += where_positive<T, W>(above, one);
                 }
-                sum[i] = total;
-                many[i] = size;
+                sum[i] = excess_sum;
+                size[i] = support;
             }
             const V excess = sums_of<T, W>(sum) - one, wrong = where_positive<T, W>(excess - rounding, one);
             if (!(largest_of<T, W>(wrong) > 0)) break;
-            theta += where_positive<T, W>(wrong, excess / sums_of<T, W>(many));
+            theta += where_positive<T, W>(wrong, excess / sums_of<T, W>(size));
         }
         return theta;
     }
 
-    // v IN/OUT: its largest entry, `top`, is subtracted. sum, many OUT: over the support of z, lane by lane. The search
-    // for the threshold may begin at (sum - 1) / many, which is the answer if the next iterate has the support of z.
-    void subtract_and_guess(std::int64_t n, T top, const V* wz, V* v, V& sum, V& many) const {
+    // v IN/OUT: its largest entry, `top`, is subtracted. sum, size OUT: of the support of z, lane by lane. The search
+    // for the threshold may begin at (sum - 1) / size, which is the answer if the next iterate has the support of z.
+    void subtract_and_guess(std::int64_t n, T top, const V* wz, V* v, V& sum, V& size) const {
         const T* z = s_.Z + n * layout_.k;
-        V total{}, size{};
+        V total{}, support{};
         for (std::int64_t r = 0; r < layout_.size(); ++r) {
             store_wz(n, r, wz[r]);
             v[r] = v[r] - top;
             const V zr = layout_.without_repeats(r, layout_.load_row(z, r));
             total += where_positive<T, W>(zr, v[r]);
-            size += where_positive<T, W>(zr, splat<T, W>(T(1)));
+            support += where_positive<T, W>(zr, splat<T, W>(T(1)));
         }
         sum = total;
-        many = size;
+        size = support;
     }
 
     // Writes the next iterate. uphill IN/OUT: row n's part of the restart test is added. Returns whether z changed.

@@ -112,6 +112,7 @@ template <class T, int W>
 struct Vec {
     T lane[W];
     T& operator[](int i) { return lane[i]; }
+    T operator[](int i) const { return lane[i]; }
     template <class F>
     static Vec map(F f) {
         Vec out;
@@ -216,9 +217,11 @@ inline bool any_positive(Vec<T, W> a) {
 // GCC takes a function that only prefetches for one without effect, and drops its calls unless it is inlined first.
 #ifdef __GNUC__
 #define LAPMODES_INLINE inline __attribute__((always_inline))
+#define LAPMODES_NOINLINE __attribute__((noinline))
 LAPMODES_INLINE void prefetch(const void* at) { __builtin_prefetch(at); }
 #else
 #define LAPMODES_INLINE inline
+#define LAPMODES_NOINLINE
 inline void prefetch(const void*) {}
 #endif
 

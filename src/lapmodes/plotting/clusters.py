@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._records import Array
 from .._rows import as_dense
-from .style import FRAME, _axes, _matplotlib, cluster_colors
+from .style import FRAME, _axes, _whole_numbers, _without_sides, cluster_colors
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,10 +46,9 @@ def plot_sizes(model: Any, ax: Axes | None = None) -> Axes:
     if model.n_clusters <= 30:
         ax.bar_label(bars, [f"{count:,}" for count in counts], padding=3, fontsize=9)
     ax.invert_yaxis()
-    ax.yaxis.set_major_locator(_matplotlib("ticker").MaxNLocator(integer=True))
+    _whole_numbers(ax.yaxis)
     ax.set(xlabel="points", ylabel="cluster")
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
+    _without_sides(ax, "top", "right")
     return ax
 
 
@@ -124,7 +123,7 @@ def plot_assignment_matrix(model: Any, ax: Axes | None = None) -> Axes:
     Z = as_dense(model.assignments_)
     order = np.lexsort((-Z.max(axis=1), model.labels_))
     ax.imshow(Z[order].T, aspect="auto", cmap="cividis", vmin=0, vmax=1, interpolation="nearest")
-    ax.yaxis.set_major_locator(_matplotlib("ticker").MaxNLocator(integer=True))
+    _whole_numbers(ax.yaxis)
     ax.set(xlabel="points, sorted by cluster", ylabel="cluster")
     for spine in ax.spines.values():
         spine.set_color(FRAME)
@@ -172,6 +171,5 @@ def _mode_lines(ax: Axes, C: Array, names: Sequence[str] | None) -> Axes:
         ax.set_xlabel("feature")
     if len(C) <= 12:
         ax.legend(frameon=False, fontsize=9)
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
+    _without_sides(ax, "top", "right")
     return ax

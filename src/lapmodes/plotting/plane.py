@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._diagnostics import log_density, uncertainty
 from .._records import Array
+from ..metrics import assignment_entropy, neighbor_log_density
 from .style import (
     GREY,
     YELLOW,
@@ -20,10 +19,12 @@ from .style import (
     _mixed,
     _training_points,
     cluster_colors,
+    columns_without_names,
 )
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
 CONTOURS = np.array([0.1, 0.25, 0.45, 0.65, 0.85])
 """Heights of the contours, as parts of a cluster's highest density."""
 
@@ -178,10 +179,10 @@ def plot_uncertainty(model: Any, X: Any, ax: Axes | None = None) -> Axes:
     >>> ax = plot_uncertainty(LaplacianKModes(2, random_state=0).fit(X), X)
     """
     points, ax = _training_points(model, X), _axes(ax)
-    return _valued(ax, points, uncertainty(model.assignments_), "uncertainty (0 certain, 1 even)", 1)
+    return _by_value(ax, points, assignment_entropy(model.assignments_), "uncertainty (0 certain, 1 even)", 1)
 
 
-def plot_crowding(model: Any, X: Any, ax: Axes | None = None) -> Axes:
+def plot_crowding(model: Any, X: Any, ax: Axes | None = None, *, features: Any = None) -> Axes:
     """Points coloured by the density around them, the most remote on top.
 
     Parameters
@@ -192,6 +193,8 @@ def plot_crowding(model: Any, X: Any, ax: Axes | None = None) -> Axes:
         The points it was fitted on, or an embedding of them in the plane.
     ax : matplotlib Axes, optional
         Where to draw; the current axes by default.
+    features : array-like or CSR matrix of shape (n_samples, n_features), optional
+        The points it was fitted on, where X is an embedding: the density is theirs.
 
     Returns
     -------
@@ -205,13 +208,17 @@ def plot_crowding(model: Any, X: Any, ax: Axes | None = None) -> Axes:
     >>> X, y = make_moons_with_outliers(200, n_outliers=0, random_state=0)
     >>> ax = plot_crowding(LaplacianKModes(2, random_state=0).fit(X), X)
     """
-    points, ax = _training_points(model, X), _axes(ax)
-    # Where the model holds some of the samples only, or in another order: judge by the plane.
-    rows = model._trained.X if model._trained.kept is None else points
-    return _valued(ax, points, log_density(model, rows), "log density", -1)
+    points = _training_points(model, X)
+    if features is None and model.n_features_in_ != 2:
+        raise ValueError(
+            "'features' must be the points that the model was fitted on, as X is an embedding of them. "
+            f"Got None; pass the array of {model.n_features_in_} features."
+        )
+    density = neighbor_log_density(model, points if features is None else features)
+    return _by_value(_axes(ax), points, density, "log density", -1)
 
 
-def _valued(ax: Axes, points: Array, values: Array, label: str, top: int) -> Axes:
+def _by_value(ax: Axes, points: Array, values: Array, label: str, top: int) -> Axes:
     """Points coloured by a value, the largest (top=1) or smallest (top=-1) drawn last."""
     order = np.argsort(top * values, kind="stable")
     drawn = ax.scatter(points[order, 0], points[order, 1], s=9, c=values[order], cmap="cividis", linewidths=0, zorder=1)
@@ -232,9 +239,8 @@ def _grid(points: Array, resolution: int) -> tuple[Array, Array, Array]:
 
 
 def _on_grid(method: Callable[[Array], Array], grid: Array) -> Array:
-    """What the model says of the grid, without a warning that its columns lack the data frame's names."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+    """What the model says of the grid."""
+    with columns_without_names():
         return method(grid)
 
 

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .style import PALETTE, _axes, _matplotlib
+from .style import PALETTE, _axes, _whole_numbers, _without_sides
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from .. import Selection
+
 
 def plot_convergence(model: Any, ax: Axes | None = None) -> Axes:
     """Objective (left axis) and certified gap (right axis) over the alternations of the last fit.
-
-    With a `path`, these are the alternations of its last step.
 
     Parameters
     ----------
@@ -42,22 +43,22 @@ def plot_convergence(model: Any, ax: Axes | None = None) -> Axes:
         gap_ax.set_yscale("log")
     else:  # without smoothing each step is exact and the gap is 0
         gap_ax.set_ylim(bottom=0)
-    ax.xaxis.set_major_locator(_matplotlib("ticker").MaxNLocator(integer=True, min_n_ticks=1))
+    _whole_numbers(ax.xaxis)
     ax.set_xlabel("alternation")
     ax.set_ylabel("objective", color=objective_color)
     gap_ax.set_ylabel("certified gap", color=gap_color)
-    for side in (ax, gap_ax):
-        side.spines["top"].set_visible(False)
+    for each in (ax, gap_ax):
+        _without_sides(each, "top")
     return ax
 
 
-def plot_path(path: Any, ax: Axes | None = None) -> Axes:
+def plot_path(path: Iterable[Any], ax: Axes | None = None) -> Axes:
     """How many points change their cluster at each step of a homotopy, over the bandwidth.
 
     Parameters
     ----------
-    path : list of PathPoint, or a fitted estimator
-        What :func:`lapmodes.fit_path` yields, or a model fitted with `path`.
+    path : iterable of fitted models
+        What :func:`lapmodes.fit_path` yields.
     ax : matplotlib Axes, optional
         Where to draw; the current axes by default. A twin of it carries the objective.
 
@@ -68,39 +69,39 @@ def plot_path(path: Any, ax: Axes | None = None) -> Axes:
 
     Examples
     --------
-    >>> from lapmodes import LaplacianKModes
+    >>> from lapmodes import fit_path
     >>> from lapmodes.datasets import make_moons_with_outliers
     >>> from lapmodes.plotting import plot_path
     >>> X, y = make_moons_with_outliers(200, n_outliers=0, random_state=0)
-    >>> ax = plot_path(LaplacianKModes(2, path=5, random_state=0).fit(X))
+    >>> ax = plot_path(fit_path(X, 2, n_steps=5, random_state=0))
     """
-    points = list(path.path_ if hasattr(path, "path_") else path)
+    models = list(path)
     ax = _axes(ax)
-    labels = [point.solution.labels for point in points]
-    changed = [0, *(int((a != b).sum()) for a, b in pairwise(labels))]
-    steps = np.arange(1, len(points) + 1)
+    changed = [0, *(int((a.labels_ != b.labels_).sum()) for a, b in pairwise(models))]
+    steps = np.arange(1, len(models) + 1)
     changes_color, objective_color = PALETTE[1], PALETTE[0]
     ax.bar(steps, changed, color=changes_color, width=0.6)
     ax.set_ylabel("points that change their cluster", color=changes_color)
-    ax.set_xticks(steps, [_step_name(point) for point in points], rotation=45, ha="right", fontsize=8)
+    ax.set_xticks(steps, [_step_name(model) for model in models], rotation=45, ha="right", fontsize=8)
     ax.set_xlabel("bandwidth, smoothness")
     objective_ax = ax.twinx()
-    finite = [float(np.mean(point.bandwidth)) < np.inf for point in points]
-    shown = np.flatnonzero(finite)  # with infinite bandwidth the objective is another one
-    objective_ax.plot(steps[shown], [points[i].solution.objective for i in shown], "o-", color=objective_color)
+    # With infinite bandwidth the objective is another one.
+    finite = np.array([bool(np.isfinite(model.bandwidth_).all()) for model in models], dtype=bool)
+    objectives = np.array([model.objective_ for model in models])
+    objective_ax.plot(steps[finite], objectives[finite], "o-", color=objective_color)
     objective_ax.set_ylabel("objective", color=objective_color)
-    for side in (ax, objective_ax):
-        side.spines["top"].set_visible(False)
+    for each in (ax, objective_ax):
+        _without_sides(each, "top")
     return ax
 
 
-def plot_selection(selection: Any, ax: Axes | None = None) -> Axes:
-    """The score of each number of clusters that was compared, the chosen one marked.
+def plot_selection(selection: Selection, ax: Axes | None = None) -> Axes:
+    """The criteria over the numbers of clusters that were compared, the recommended one marked.
 
     Parameters
     ----------
-    selection : lapmodes.Selection, or a record with `n_clusters`, `header` and `rows`
-        What :func:`lapmodes.select` returns, or rows that begin with the number of clusters and end with the score.
+    selection : lapmodes.Selection
+        What :func:`lapmodes.select` returns.
     ax : matplotlib Axes, optional
         Where to draw; the current axes by default.
 
@@ -110,26 +111,18 @@ def plot_selection(selection: Any, ax: Axes | None = None) -> Axes:
 
     Examples
     --------
+    >>> from lapmodes import select
+    >>> from lapmodes.datasets import make_moons_with_outliers
     >>> from lapmodes.plotting import plot_selection
-    >>> from lapmodes.report import Selection
-    >>> ax = plot_selection(Selection(3, ("clusters", "score"), ((2, 0.4), (3, 0.7), (4, 0.5)), "it scores best"))
+    >>> X, y = make_moons_with_outliers(200, n_outliers=0, random_state=0)
+    >>> ax = plot_selection(select(X, range(2, 5), random_state=0))
     """
     ax = _axes(ax)
-    if hasattr(selection, "plot"):
-        selection.plot(ax)
-        return ax
-    numbers, scores = [row[0] for row in selection.rows], [row[-1] for row in selection.rows]
-    ax.plot(numbers, scores, "o-", color=PALETTE[0])
-    best = numbers.index(selection.n_clusters)
-    ring: dict[str, Any] = {"markersize": 13, "markerfacecolor": "none", "markeredgewidth": 2, "color": PALETTE[1]}
-    ax.plot(numbers[best], scores[best], "o", **ring)
-    ax.xaxis.set_major_locator(_matplotlib("ticker").MaxNLocator(integer=True, min_n_ticks=1))
-    ax.set(xlabel="clusters", ylabel=selection.header[-1])
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
+    selection.plot(ax)
     return ax
 
 
-def _step_name(point: Any) -> str:
-    width = float(np.mean(point.bandwidth))
-    return f"{'∞' if np.isinf(width) else format(width, '.2g')}, {point.lam:.2g}"
+def _step_name(model: Any) -> str:
+    """Bandwidth and smoothness of a step; of many bandwidths the mean."""
+    width = float(np.mean(model.bandwidth_))
+    return f"{'∞' if np.isinf(width) else format(width, '.2g')}, {model.lam_:.2g}"

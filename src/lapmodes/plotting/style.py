@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -59,7 +62,16 @@ def _matplotlib(module: str) -> Any:
         raise ImportError(NEEDS_MATPLOTLIB) from error
 
 
+@contextmanager
+def columns_without_names() -> Iterator[None]:
+    """Do not warn that an array lacks the column names of the data frame that a model was fitted on."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        yield
+
+
 def _axes(ax: Axes | None) -> Axes:
+    """The given axes, or the current ones."""
     return _matplotlib("pyplot").gca() if ax is None else ax
 
 
@@ -100,7 +112,19 @@ def _dots(ax: Axes, points: Array, color: Any, size: float = 7) -> None:
     ax.scatter(points[:, 0], points[:, 1], s=size, c=color, linewidths=0, zorder=1)
 
 
+def _without_sides(ax: Axes, *sides: str) -> None:
+    """Leave out sides of the frame."""
+    for side in sides:
+        ax.spines[side].set_visible(False)
+
+
+def _whole_numbers(axis: Any) -> None:
+    """Ticks at whole numbers only."""
+    axis.set_major_locator(_matplotlib("ticker").MaxNLocator(integer=True, min_n_ticks=1))
+
+
 def _frame(ax: Axes) -> Axes:
+    """The frame of a plot of the plane: one unit is as long in both directions."""
     ax.set_aspect("equal")
     for spine in ax.spines.values():
         spine.set_color(FRAME)

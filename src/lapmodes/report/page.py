@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 
 from .. import __version__
-from .._diagnostics import log_density, uncertainty
 from .._persistence import atomic_write
 from .._records import Array
-from .._rows import largest_values
+from ..metrics import assignment_entropy, neighbor_log_density
 from .clusters import cluster_cards
-from .colors import hex_colors
-from .figures import DRAWN, Map, project
-from .parameters import parameter_table
-from .payload import payload
+from .content import ReportContent, report_content
+from .markup import badge, hex_colors, percent, section, table
+from .method import parameter_table, preparation, proof
+from .payload import DRAWN, Map, payload, project
 from .rows import SURE, outliers, uncertain_rows
-from .story import Story
-from .words import badge, number, percent, table
 
 NEEDS_PLOTLY = "The report needs plotly, which is not installed: pip install 'lapmodes[cli]'"
 # Nothing may be fetched from anywhere. WebGL charts compile their drawing code, hence 'unsafe-eval'.
@@ -33,35 +33,76 @@ POLICY = (
 )
 
 
-def write_page(file: Path, story: Story) -> None:
+def write_report(
+    file: str | os.PathLike[str],
+    model: Any,
+    X: Any,
+    *,
+    title: str | None = None,
+    feature_names: Sequence[str] | None = None,
+    image_shape: tuple[int, ...] | None = None,
+) -> None:
+    """Write the report of a fitted model: one HTML file, without network, that anybody can read.
+
+    Parameters
+    ----------
+    file : path
+        Where to write; whole or not at all.
+    model : LaplacianKModes or one of its special cases, fitted
+        The model.
+    X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
+        The rows it was fitted on.
+    title : str, optional
+        Heading of the page.
+    feature_names : sequence of str, optional
+        Names of the columns; those of a data frame by default.
+    image_shape : tuple, optional
+        (height, width) or (height, width, 3) where each row is a picture.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from lapmodes import LaplacianKModes
+    >>> from lapmodes.datasets import make_moons_with_outliers
+    >>> from lapmodes.report import write_report
+    >>> X, y = make_moons_with_outliers(100, n_outliers=0, random_state=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = pathlib.Path(folder) / "report.html"
+    ...     write_report(page, LaplacianKModes(2, random_state=0).fit(X), X, feature_names=["across", "up"])
+    ...     page.stat().st_size > 100_000
+    True
+    """
+    content = report_content(model, X, title=title, feature_names=feature_names, image_shape=image_shape)
+    write_page(Path(file), content)
+
+
+def write_page(file: Path, content: ReportContent) -> None:
     """Write the page, whole or not at all."""
-    text = page(story)
+    text = page(content)
     with atomic_write(file) as stream:
         stream.write(text.encode())
 
 
-def page(story: Story) -> str:
+def page(content: ReportContent) -> str:
     """The whole page as text."""
-    entropy, density = uncertainty(story.model.assignments_), log_density(story.model, story.points)
-    units = story.rows if story.points.shape[1] <= 2 else story.points
-    modes = story.modes if story.points.shape[1] <= 2 else story.model.cluster_centers_
-    place = project(units, np.asarray(modes, dtype=np.float64), story.features)
-    sizes = np.bincount(story.model.labels_, minlength=story.n_clusters)
+    model = content.model
+    entropy, density = assignment_entropy(model.assignments_), neighbor_log_density(model, content.points)
+    placed = project(*content.on_the_map, content.features)
+    sizes = np.bincount(model.labels_, minlength=content.n_clusters)
+    clusters = size_bars(content, sizes) + introduction(content) + cluster_cards(content, sizes)
     sections = [
-        opening(story, sizes, entropy),
-        map_section(story, place),
-        section(
-            "clusters", "The clusters", size_bars(story, sizes) + introduction(story) + cluster_cards(story, sizes)
-        ),
-        section("uncertain", "Rows between clusters", uncertain_rows(story, entropy)),
-        section("outliers", "Outliers", outliers(story, density)),
-        section("proof", "Can the result be trusted?", proof(story)),
-        section("how", "How it was done", preparation(story) + parameter_table(story)),
-        section("next", "Where to go from here", following(story)),
+        opening(content, sizes),
+        map_section(content, placed),
+        section("clusters", "The clusters", clusters),
+        section("uncertain", "Rows between clusters", uncertain_rows(content, entropy)),
+        section("outliers", "Outliers", outliers(content, density)),
+        section("proof", "Can the result be trusted?", proof(content)),
+        section("how", "How it was done", preparation(content) + parameter_table(content)),
+        section("next", "Where to go from here", following(content)),
     ]
-    data = json.dumps(payload(story, place, density, entropy), separators=(",", ":")).replace("</", "<\\/")
+    data = json.dumps(payload(content, placed, density, entropy), separators=(",", ":")).replace("</", "<\\/")
     return TEMPLATE.format(
-        title=escape(story.title),
+        title=escape(content.title),
         policy=POLICY,
         style=asset("report.css"),
         body="\n".join(sections),
@@ -72,36 +113,30 @@ def page(story: Story) -> str:
     )
 
 
-def section(name: str, title: str, content: str) -> str:
-    """A section with a heading that links can lead to."""
-    return f'<section id="{name}" aria-labelledby="{name}-title"><h2 id="{name}-title">{title}</h2>{content}</section>'
-
-
-def opening(story: Story, sizes: Array, entropy: Array) -> str:
+def opening(content: ReportContent, sizes: Array) -> str:
     """What was done, in one paragraph and a few numbers."""
-    n, d = story.points.shape
-    sure = float((largest_values(story.model.assignments_) >= SURE).mean())
+    n, d = content.points.shape
+    sure = float((content.model.probabilities_ >= SURE).mean())
     cards = [
         (f"{n:,}", "rows"),
         (f"{d:,}", "columns used"),
-        (f"{story.n_clusters}", "clusters"),
+        (f"{content.n_clusters}", "clusters"),
         (percent(sure), f"of rows belong to one cluster to {SURE:.0%} or more"),
     ]
-    cards += [
-        (f"{value:.2f}", f"{name.replace('_', ' ')} with the known classes") for name, value in story.agreement.items()
-    ]
+    for name, value in content.agreement.items():
+        cards.append((f"{value:.2f}", f"{name.replace('_', ' ')} with the known classes"))
     numbers = "".join(f"<div><dt>{escape(label)}</dt><dd>{value}</dd></div>" for value, label in cards)
-    notes = "".join(f'<p class="note"><strong>Note.</strong> {escape(note)}</p>' for note in story.notes)
+    notes = "".join(f'<p class="note"><strong>Note.</strong> {escape(note)}</p>' for note in content.notes)
     return (
-        f"<header><h1>{escape(story.title)}</h1>"
-        f"<p class=lead>{n:,} rows were sorted into {story.n_clusters} groups of similar rows, called clusters. The "
+        f"<header><h1>{escape(content.title)}</h1>"
+        f"<p class=lead>{n:,} rows were sorted into {content.n_clusters} groups of similar rows, called clusters. The "
         f"largest has {int(sizes.max()):,} rows, the smallest {int(sizes.min()):,}. Each cluster is described by its "
         "<em>mode</em>, the most typical row it could have. Rows between clusters belong partly to several.</p>"
         f'</header><dl class="numbers-row">{numbers}</dl>{notes}'
     )
 
 
-def map_section(story: Story, place: Map) -> str:
+def map_section(content: ReportContent, placed: Map) -> str:
     """The map with a choice of colours."""
     choices = (
         ("cluster", "cluster", True),
@@ -113,13 +148,13 @@ def map_section(story: Story, place: Map) -> str:
         f'<label><input type="radio" name="colour" value="{value}"{" checked" if on else ""}> {label}</label>'
         for value, label, on in choices
     )
-    sample = f" A random {DRAWN:,} of the {story.n:,} rows are drawn." if story.n > DRAWN else ""
-    legend = "".join(f"<li>{badge(k, color)}</li>" for k, color in enumerate(hex_colors(story.n_clusters)[:40]))
-    label = f"Scatter plot of {story.n:,} rows in {story.n_clusters} clusters. The tables below say the same in words."
+    sample = f" A random {DRAWN:,} of the {content.n:,} rows are drawn." if content.n > DRAWN else ""
+    legend = "".join(f"<li>{badge(k, color)}</li>" for k, color in enumerate(hex_colors(content.n_clusters)[:40]))
+    label = f"Scatter plot of {content.n:,} rows in {content.n_clusters} clusters. The tables below say the same."
     return section(
         "map",
         "A map of the data",
-        f"<p>Each dot is a row; rows that are alike lie close together. A diamond marks each mode. {place.caption}"
+        f"<p>Each dot is a row; rows that are alike lie close together. A diamond marks each mode. {placed.caption}"
         f'{sample}</p><fieldset class="choices"><legend>Colour the dots by</legend>{radios}</fieldset>'
         f'<figure><div id="map-chart" class="chart tall" role="img" aria-label="{escape(label)}"></div>'
         f'<figcaption><ul class="legend" id="legend">{legend}</ul>'
@@ -127,70 +162,31 @@ def map_section(story: Story, place: Map) -> str:
     )
 
 
-def introduction(story: Story) -> str:
+def introduction(content: ReportContent) -> str:
     """What the cards show."""
-    bars = story.image_shape is None and not (story.named and issparse(story.rows))
+    bars = content.image_shape is None and not (content.named and issparse(content.rows))
     return CLUSTERS.format(BARS if bars else "")
 
 
-def size_bars(story: Story, sizes: Array) -> str:
+def size_bars(content: ReportContent, sizes: Array) -> str:
     """Cluster sizes as bars that are a table."""
     top = max(int(sizes.max()), 1)
     rows = [
         [
             badge(k, color),
             f"{int(size):,}",
-            percent(size / story.n),
+            percent(size / content.n),
             f'<span class="bar" aria-hidden="true"><i style="width:{size / top:.1%};background:{color}"></i></span>',
         ]
-        for k, (size, color) in enumerate(zip(sizes, hex_colors(story.n_clusters), strict=True))
+        for k, (size, color) in enumerate(zip(sizes, hex_colors(content.n_clusters), strict=True))
     ]
     return table("Sizes of the clusters", ["cluster", "rows", "share", "drawn to scale"], rows)
 
 
-def proof(story: Story) -> str:
-    """Convergence and the certificate in plain words."""
-    model = story.model
-    solution = model.path_[-1].solution
-    scale = max(abs(model.objective_), np.finfo(float).tiny)
-    rest = "came to rest" if solution.converged else "was stopped before it came to rest"
-    kept = "this was proven to the accuracy asked for" if solution.certified else "this is more than was asked for"
-    gain = f"by more than {number(model.gap_)} ({percent(model.gap_ / scale)} of it)" if model.gap_ > 0 else "at all"
-    return (
-        f"<p>The search {rest} after {model.n_iter_} rounds. Given these modes, no other way of sharing the rows "
-        f"among the clusters could lower the objective {gain}; {kept}. The modes themselves are a good solution, not "
-        "provably the best of all: another start may find "
-        'another.</p><figure><div id="convergence-chart" class="chart" role="img" aria-label="Objective and proven gap '
-        f'over {model.n_iter_} rounds; the objective ends at {number(model.objective_)}."></div>'
-        "<figcaption>Objective (lower is better) and proven bound on what could still be gained.</figcaption></figure>"
-        + selection_table(story)
-    )
-
-
-def selection_table(story: Story) -> str:
-    """How the number of clusters was chosen."""
-    if story.selection is None:
-        return ""
-    chosen = story.selection
-    rows = [
-        [f"{row[0]}{' (chosen)' if row[0] == chosen.n_clusters else ''}", *map(number, row[1:])] for row in chosen.rows
-    ]
-    return f"<p>{chosen.n_clusters} clusters: {escape(chosen.why)}. {COMPARED}</p>" + table(
-        "Numbers of clusters that were compared", list(chosen.header), rows, even=True
-    )
-
-
-def preparation(story: Story) -> str:
-    """What happened to the data before."""
-    if not story.preparation:
-        return ""
-    return "<ul>" + "".join(f"<li>{escape(line)}</li>" for line in story.preparation) + "</ul>"
-
-
-def following(story: Story) -> str:
+def following(content: ReportContent) -> str:
     """Commands, and what the words mean."""
     commands = "".join(
-        f"<dt>{escape(purpose)}</dt><dd><code>{escape(command)}</code></dd>" for purpose, command in story.commands
+        f"<dt>{escape(purpose)}</dt><dd><code>{escape(command)}</code></dd>" for purpose, command in content.commands
     )
     return (f'<dl class="commands">{commands}</dl>' if commands else "") + GLOSSARY
 
@@ -210,11 +206,6 @@ def plotly_file() -> Path:
 
 CLUSTERS = "<p>The mode of a cluster is where its rows are densest: its most typical values.{}</p>"
 BARS = " The bars compare it with the average of all rows; a full bar is three standard deviations."
-COMPARED = (
-    "Smallest is the size of the smallest cluster. In the other columns more is better: valley, how empty the borders "
-    "are; eigengap, how much weaker links get with one cluster more; stability, how alike clusters are when a tenth of "
-    "the rows is left out; agreement between unlike ways of clustering."
-)
 GLOSSARY = """<details><summary>What the words mean</summary><dl>
 <dt>Cluster</dt><dd>A group of rows that are alike, or linked by a chain of rows that are alike.</dd>
 <dt>Mode</dt><dd>The place where a cluster is densest. Unlike an average it always looks like real data.</dd>

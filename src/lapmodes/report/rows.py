@@ -6,65 +6,61 @@ from html import escape
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
-from .._predict import outlier_scores, own_densities
 from .._records import Array
-from .._rows import largest_values
-from .._settings import effective_threads
-from .._validation import canonical, unit_rows
+from ..metrics import CHUNK_ENTRIES, outlier_scores
+from ..plotting.style import columns_without_names
 from .clusters import dense_row, describe, row_name, value_range
-from .colors import hex_colors
+from .content import ReportContent
+from .markup import badge, hex_colors, percent, picture, table
 from .payload import two_largest
-from .story import Story
-from .words import badge, percent, picture, table
 
 LISTED = 12
 """Rows in each list."""
 SURE = 0.9
 """Share of a cluster from which a row counts as belonging to it."""
-EXACT = 10**10
+EXACT_STEPS = 10**10
 """Steps that the density of every row by every other may take: some seconds."""
 
 
-def uncertain_rows(story: Story, entropy: Array) -> str:
+def uncertain_rows(content: ReportContent, entropy: Array) -> str:
     """The rows whose assignment is most spread out."""
     rows = np.argsort(-entropy, kind="stable")[:LISTED]
     rows = rows[entropy[rows] > 0]
     if rows.size == 0:
         return "<p>Every row belongs to one cluster entirely.</p>"
-    colors = hex_colors(story.n_clusters)
-    first, second, _ = two_largest(story.model.assignments_[rows])
-    Z = story.model.assignments_
+    colors = hex_colors(content.n_clusters)
+    first, second, _ = two_largest(content.model.assignments_[rows])
+    Z = content.model.assignments_
     lines = [
         [
-            escape(row_name(story, int(row))),
+            escape(row_name(content, int(row))),
             f"{badge(int(a), colors[a])} {percent(float(Z[row, a]))}",
             f"{badge(int(b), colors[b])} {percent(float(Z[row, b]))}",
-            row_values(story, int(row)),
+            row_values(content, int(row)),
         ]
         for row, a, b in zip(rows, first, second, strict=True)
     ]
-    count = int((largest_values(Z) < SURE).sum())
+    count = int((content.model.probabilities_ < SURE).sum())
     return (
-        f"<p>{count:,} of {story.n:,} rows belong to no cluster to {SURE:.0%} or more. Look at these before you act on "
-        "their cluster.</p>"
+        f"<p>{count:,} of {content.n:,} rows belong to no cluster to {SURE:.0%} or more. Look at these before you act "
+        "on their cluster.</p>"
         + table("The least certain rows", ["row", "mostly", "also", "values"], lines, numeric=False)
     )
 
 
-def outliers(story: Story, density: Array) -> str:
+def outliers(content: ReportContent, density: Array) -> str:
     """The rows that fit their cluster least: the most remote of it, or torn between several."""
-    score = training_score(story.model, story.points, density)
+    score = training_score(content.model, content.points, density)
     rows = np.lexsort((density, -score))[:LISTED]
-    colors = hex_colors(story.n_clusters)
-    labels = story.model.labels_
+    colors = hex_colors(content.n_clusters)
+    labels = content.model.labels_
     lines = [
         [
-            escape(row_name(story, int(row))),
+            escape(row_name(content, int(row))),
             badge(int(labels[row]), colors[labels[row]]),
             f"{score[row]:.3f}",
-            row_values(story, int(row)),
+            row_values(content, int(row)),
         ]
         for row in rows
     ]
@@ -79,17 +75,26 @@ def outliers(story: Story, density: Array) -> str:
 
 def training_score(model: Any, points: Any, density: Array) -> Array:
     """``outlier_score`` of the rows of the fit; of many rows by their density among neighbours, not the exact one."""
-    labels, own = model.labels_, density
-    if hasattr(model, "outlier_score") and labels.size**2 * points.shape[1] <= EXACT:
-        X = canonical(points) if issparse(points) else np.ascontiguousarray(points)
-        X = unit_rows(X) if model._trained.metric == "cosine" else X
-        own = own_densities(model._trained, X, labels, effective_threads(model.n_jobs))
-    members = [np.sort(own[labels == k]) for k in range(model.n_clusters)]
-    return outlier_scores(members, model.assignments_, own)
+    if hasattr(model, "density") and model.labels_.size**2 * points.shape[1] <= EXACT_STEPS:
+        density = own_densities(model, points)
+    return outlier_scores(model.assignments_, density)
 
 
-def row_values(story: Story, row: int) -> str:
+def own_densities(model: Any, points: Any) -> Array:
+    """Log density of each row of the fit in its own cluster, exactly."""
+    own = np.empty(model.labels_.size)
+    step = max(1, CHUNK_ENTRIES // model.n_clusters)
+    with columns_without_names():
+        for start in range(0, own.size, step):
+            rows = slice(start, start + step)
+            densities = model.density(points[rows], log=True)
+            own[rows] = np.take_along_axis(densities, model.labels_[rows, None], axis=1)[:, 0]
+    return own
+
+
+def row_values(content: ReportContent, row: int) -> str:
     """A few values of a row in one cell."""
-    if story.image_shape is not None:
-        return picture(dense_row(story.rows, row), story.image_shape, row_name(story, row), *value_range(story.rows))
-    return escape(", ".join(f"{name} {value}" for name, value in describe(story, row, 5)))
+    if content.image_shape is not None:
+        pixels, low_and_high = dense_row(content.rows, row), value_range(content.rows)
+        return picture(pixels, content.image_shape, row_name(content, row), *low_and_high)
+    return escape(", ".join(f"{name} {value}" for name, value in describe(content, row, 5)))

@@ -37,7 +37,7 @@ def solve_assignments(
     E(Z) - min E <= tol * sum_n max_k b_nk is proven. Never returns anything worse than Z0.
     """
     term = DenseTerm(linear, threads) if isinstance(linear, np.ndarray) else linear
-    if lam == 0 or graph.weights.nnz == 0:
+    if lam == 0 or not graph.diagonal.any():
         Z = one_hot(term.best, Z0.shape[1], Z0.dtype, sparse=issparse(Z0))
         return Assignments(Z, term.energy(Z), 0.0, 1, True)
     target = tol * term.scale

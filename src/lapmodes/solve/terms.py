@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import csr_array
 
 from .. import _native
 from .._records import Array, Certificate, Problem
@@ -125,7 +125,7 @@ def linear_term(problem: Problem, C: Array, *, sparse: bool, kept: int = KEPT) -
 def _sparse_term(problem: Problem, C: Array, kept: int) -> SparseTerm:
     """The term in blocks of rows; `kept` entries of each row stay."""
     points, sigma, weight, limit = problem.points, problem.bandwidth, problem.sample_weight, problem.in_kmeans_limit
-    pull = None if problem.prior is None else problem.pull
+    pull = None if problem.prior is None else csr_array(problem.pull)
     K, dtype = C.shape[0], points.X.dtype
     m = min(kept, K)
     column, value = np.empty((points.n, m), dtype=np.int32), np.empty((points.n, m), dtype=dtype)
@@ -153,10 +153,7 @@ def _sparse_term(problem: Problem, C: Array, kept: int) -> SparseTerm:
 
 
 def _add_rows(B: Array, matrix: Any, rows: slice) -> None:
-    """Add the entries of some rows of a CSR matrix (or array) to B."""
-    if not issparse(matrix):
-        B += matrix[rows]
-        return
+    """Add the entries of some rows of a CSR matrix to B."""
     first, last = matrix.indptr[rows.start], matrix.indptr[rows.stop]
     at = np.repeat(np.arange(B.shape[0]), np.diff(matrix.indptr[rows.start : rows.stop + 1]))
     B[at, matrix.indices[first:last]] += matrix.data[first:last]

@@ -1,0 +1,224 @@
+"""From a file to a fitted model: read, prepare, choose the number of clusters, fit. No output is written here."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import LaplacianKModes, Selection, select
+from .._records import Array
+from ..files import FileError, Recipe, Table, learn, read
+from ..files.atomic import spooled
+from ..files.base import counted, existing_file
+from ..files.columns import check_known
+from ..files.recipe import check_directions
+from ..report.content import selection_reason, selection_rows
+from ..report.payload import sample_rows
+from .options import (
+    column_list,
+    further_parameters,
+    height_and_width,
+    number_of_clusters,
+    number_or_word,
+    reading_of,
+)
+from .terminal import Bars, warnings_as_notes
+
+COMPARED_ROWS = 3000
+"""Rows on which numbers of clusters are compared."""
+NOT_COMPARED = ("n_clusters", "init", "n_init")
+"""Parameters of the estimator that the comparison does not take."""
+SPARSE_FROM = 256
+"""Clusters from which the shares are held without their zeros; the files that are written are the same."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitOptions:
+    """The options of ``lapmodes fit`` that decide the result."""
+
+    data: Path
+    clusters: str
+    columns: str | None = None
+    drop: str | None = None
+    keep: str | None = None
+    truth: str | None = None
+    impute: str | None = None
+    scale: str = "auto"
+    lam: str = "auto"
+    bandwidth: str = "auto"
+    affinity: str = "auto"
+    neighbors: int | None = None
+    metric: str = "euclidean"
+    seed: int = 0
+    jobs: int | None = None
+    set: list[str] = field(default_factory=list)
+    delimiter: str | None = None
+    encoding: str = "utf-8"
+    array: str | None = None
+    names: Path | None = None
+    image: str | None = None
+    graph: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitRun:
+    """A file on its way to clusters: what was read, how it was prepared, the model, and what was noticed."""
+
+    options: FitOptions
+    table: Table
+    recipe: Recipe
+    raw: Any
+    """The rows in the units of the file."""
+    points: Any
+    """The rows as they are handed to the model."""
+    graph: Any
+    """The file's neighbour graph, where it has one that is wanted."""
+    truth: Array | None
+    model: Any
+    """The estimator; its number of clusters is known."""
+    selection: Selection | None
+    seconds: dict[str, float]
+    notes: tuple[str, ...] = ()
+    """Sentences of the warnings of the fit."""
+
+
+def prepare(options: FitOptions, bars: Bars, say: Callable[[str], None]) -> FitRun:
+    """Read and prepare the rows and choose the number of clusters, so that all is ready for a fit."""
+    began = time.perf_counter()
+    model = estimator(options, bars)
+    with bars.phase("Reading"), spooled(options.data) as file:
+        table = read(file, reading_of(options.delimiter, options.encoding, options.array, options.image))
+    truth = true_labels(table, options.truth)
+    if table.columns is not None:
+        check_known(column_list(options.keep), table.columns.column_names)
+    recipe, raw, points = learn(
+        table,
+        columns=column_list(options.columns) or None,
+        drop=[*column_list(options.drop), *([options.truth] if options.truth else [])],
+        scale=options.scale,
+        impute=options.impute,
+        image_shape=None if options.data.is_dir() else height_and_width(options.image, "--image"),
+        names=column_names(options.names),
+    )
+    check_possible(options, points)
+    run = FitRun(
+        options=options,
+        table=table,
+        recipe=recipe,
+        raw=raw,
+        points=points,
+        graph=table.graph if options.graph else None,
+        truth=truth,
+        model=model,
+        selection=None,
+        seconds={"read": round(time.perf_counter() - began, 3)},
+    )
+    for line in preparation_lines(run):
+        say(line)
+    return run if number_of_clusters(options.clusters) else choose_n_clusters(run, say)
+
+
+def fit_model(run: FitRun) -> FitRun:
+    """Fit the model of a run; warnings become notes."""
+    began = time.perf_counter()
+    with warnings_as_notes() as notes:
+        run.model.fit(run.points, graph=run.graph)
+    run.model.set_params(verbose=False)
+    seconds = run.seconds | {"fit": round(time.perf_counter() - began, 3)}
+    return replace(run, notes=tuple(notes), seconds=seconds)
+
+
+def choose_n_clusters(run: FitRun, say: Callable[[str], None]) -> FitRun:
+    """Compare numbers of clusters by :func:`lapmodes.select`, on at most 3,000 of the rows."""
+    began = time.perf_counter()
+    rows = sample_rows(run.points.shape[0], COMPARED_ROWS)
+    if rows.size < 4:
+        raise ValueError(f"-k auto needs at least 4 rows. Got {rows.size}.")
+    parameters = {name: value for name, value in run.model.get_params(deep=False).items() if name not in NOT_COMPARED}
+    graph = None if run.graph is None else run.graph[rows][:, rows]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a number of clusters that does not suit is not the user's mistake
+        selection = select(run.points[rows], graph=graph, **parameters)
+    run.model.set_params(n_clusters=selection.n_clusters)
+    names, compared = selection_rows(selection)
+    say("  ".join(f"{name:>9}" for name in names))
+    for row in compared:
+        mark = "  *" if row[0] == selection.n_clusters else ""
+        say("  ".join(f"{value:>9.4g}" for value in row) + mark)
+    say(f"Chose {selection.n_clusters} clusters: {selection_reason(selection)}.")
+    seconds = run.seconds | {"choose": round(time.perf_counter() - began, 3)}
+    return replace(run, selection=selection, seconds=seconds)
+
+
+def estimator(options: FitOptions, bars: Bars) -> LaplacianKModes:
+    """The estimator that the options describe; 2 clusters while the number is still to be chosen."""
+    n_clusters = number_of_clusters(options.clusters) or 2
+    parameters: dict[str, Any] = {
+        "n_clusters": n_clusters,
+        "lam": number_or_word(options.lam, "--lam"),
+        "bandwidth": number_or_word(options.bandwidth, "--bandwidth", ("auto", "entropic")),
+        "affinity": options.affinity,
+        "metric": options.metric,
+        "n_jobs": options.jobs,
+        "random_state": options.seed,
+        "sparse_assignments": n_clusters >= SPARSE_FROM,
+        "verbose": bars,
+    }
+    if options.neighbors is not None:
+        parameters["n_neighbors"] = options.neighbors
+    try:
+        return LaplacianKModes(**(parameters | further_parameters(options.set)))
+    except TypeError as error:  # there is no such parameter
+        raise ValueError(f"--set: {error}") from error
+
+
+def check_possible(options: FitOptions, points: Any) -> None:
+    """What the options ask for must be possible with these rows."""
+    n_clusters = number_of_clusters(options.clusters) or 2
+    if n_clusters > points.shape[0]:
+        raise FileError(f"{counted(points.shape[0], 'row')} cannot make {n_clusters:,} clusters. Ask for fewer: -k.")
+    if options.metric == "cosine":
+        check_directions(points)
+
+
+def true_labels(table: Table, name: str | None) -> Array | None:
+    """The column of known classes, as numbers."""
+    if name is None:
+        return None
+    if table.columns is None:
+        raise FileError("--truth names a column, which only files with named columns have.")
+    check_known([name], table.columns.column_names)
+    return np.unique(np.asarray(table.columns.column(name).to_pylist(), dtype=str), return_inverse=True)[1]
+
+
+def column_names(file: Path | None) -> list[str] | None:
+    """Names of a matrix's columns, one a line."""
+    return None if file is None else existing_file(file).read_text(encoding="utf-8").splitlines()
+
+
+def preparation_lines(run: FitRun) -> list[str]:
+    """What was read and how it was prepared, for the terminal and the report."""
+    table, recipe = run.table, run.recipe
+    lines = [f"Read {counted(table.n_rows, 'row')}; using {counted(len(recipe.features), 'column')}."]
+    if table.note:
+        lines.append(f"{table.note}.")
+    lines += [f"Left out column {name!r}: {reason}." for name, reason in recipe.dropped[:20]]
+    if recipe.impute:
+        lines.append(f"Filled missing values with the {recipe.impute} of their column.")
+    if recipe.scaling == "none" and recipe.image_shape is not None:
+        lines.append("Pixels are used as they are.")
+    elif recipe.scaling == "none":
+        lines.append("Columns are used in their own units (--scale standard makes them equally important).")
+    elif recipe.scaling == "unit":
+        lines.append("Rows are scaled to length 1.")
+    else:
+        lines.append(f"Columns are scaled ({recipe.scaling}), so that no unit outweighs another.")
+    if run.graph is not None:
+        lines.append("Using the neighbour graph of the file (--no-graph builds a new one).")
+    return lines

@@ -1,0 +1,113 @@
+"""The sections on the method: whether the result can be trusted, how the data was prepared, and each parameter."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from .content import ReportContent, selection_reason, selection_rows
+from .markup import number, percent, table
+
+MEANING = {
+    "n_clusters": "How many clusters.",
+    "lam": "Smoothness λ: how strongly neighbouring rows are drawn into one cluster.",
+    "bandwidth": "Kernel width σ: how far around a mode counts as near it.",
+    "affinity": "How the similarity of neighbours is weighed.",
+    "n_neighbors": "Neighbours of each row in the graph.",
+    "metric": "How distance is measured.",
+    "laplacian": "How the smoothness is normalised.",
+    "init": "Where the search starts.",
+    "prior_weight": "How much the votes of the start count, where it has any.",
+    "sparse_assignments": "Whether shares are kept without their zeros.",
+    "n_init": "How many starts were tried.",
+    "max_iter": "Most rounds of the search.",
+    "tol": "When the search rests.",
+    "random_state": "Seed of the random start; the same seed gives the same result.",
+}
+UNFINISHED = ("stopped", "not converged")
+"""How a fit ends whose modes still moved."""
+HIDDEN = ("verbose", "n_jobs")
+COMPARED = (
+    "Smallest is the size of the smallest cluster. In the other columns more is better: valley, how empty the borders "
+    "are; eigengap, how much weaker links get with one cluster more; stability, how alike clusters are when a tenth of "
+    "the rows is left out; agreement between unlike ways of clustering."
+)
+
+
+def proof(content: ReportContent) -> str:
+    """Convergence and the certificate in plain words."""
+    model = content.model
+    scale = max(abs(model.objective_), np.finfo(float).tiny)
+    rest = "was stopped before it came to rest" if model.status_ in UNFINISHED else "came to rest"
+    exact = model.status_ != "not certified"
+    kept = "this was proven to the accuracy asked for" if exact else "this is more than was asked for"
+    gain = f"by more than {number(model.gap_)} ({percent(model.gap_ / scale)} of it)" if model.gap_ > 0 else "at all"
+    return (
+        f"<p>The search {rest} after {model.n_iter_} rounds. Given these modes, no other way of sharing the rows "
+        f"among the clusters could lower the objective {gain}; {kept}. The modes themselves are a good solution, not "
+        "provably the best of all: another start may find "
+        'another.</p><figure><div id="convergence-chart" class="chart" role="img" aria-label="Objective and proven gap '
+        f'over {model.n_iter_} rounds; the objective ends at {number(model.objective_)}."></div>'
+        "<figcaption>Objective (lower is better) and proven bound on what could still be gained.</figcaption></figure>"
+        + selection_table(content)
+    )
+
+
+def selection_table(content: ReportContent) -> str:
+    """How the number of clusters was chosen."""
+    if content.selection is None:
+        return ""
+    chosen = content.selection.n_clusters
+    header, rows = selection_rows(content.selection)
+    cells = [[f"{row[0]}{' (chosen)' if row[0] == chosen else ''}", *map(number, row[1:])] for row in rows]
+    return f"<p>{chosen} clusters: {escape(selection_reason(content.selection))}. {COMPARED}</p>" + table(
+        "Numbers of clusters that were compared", header, cells, even=True
+    )
+
+
+def preparation(content: ReportContent) -> str:
+    """What happened to the data before."""
+    if not content.preparation:
+        return ""
+    return "<ul>" + "".join(f"<li>{escape(line)}</li>" for line in content.preparation) + "</ul>"
+
+
+def parameter_table(content: ReportContent) -> str:
+    """Name, value, meaning and reason of each parameter."""
+    rows = []
+    for name, value in sorted(content.model.get_params(deep=False).items(), key=lambda pair: order(pair[0])):
+        if name in HIDDEN or (name not in MEANING and value is None):
+            continue
+        rows.append(
+            [f"<code>{name}</code>", used(content, name, value), MEANING.get(name, ""), reason(content, name, value)]
+        )
+    return table("Every parameter of the fit", ["parameter", "value", "what it is", "why"], rows, numeric=False)
+
+
+def order(name: str) -> int:
+    """The parameters that matter most come first."""
+    known = list(MEANING)
+    return known.index(name) if name in known else len(known)
+
+
+def used(content: ReportContent, name: str, value: Any) -> str:
+    """The value that was used in the end."""
+    if name == "lam":
+        return number(float(content.model.lam_))
+    if name == "bandwidth":
+        width = content.model.bandwidth_
+        return f"one for each row, about {number(float(np.median(width)))}" if np.ndim(width) else number(float(width))
+    if np.ndim(value) > 0 or isinstance(value, tuple):
+        return "given as arrays"
+    return escape(number(value) if not callable(value) else "your own function")
+
+
+def reason(content: ReportContent, name: str, value: object) -> str:
+    """Who chose the value."""
+    if name == "n_clusters" and content.selection is not None:
+        return f"Chosen: {escape(selection_reason(content.selection))}."
+    if value == "auto" or (name == "bandwidth" and isinstance(value, str)):
+        return "Chosen from the data by the rule “" + value + "”."
+    return "Set for this run." if name in content.given else "The default."

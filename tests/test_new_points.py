@@ -1,0 +1,120 @@
+"""What a fitted model says of points: the mapping, densities, outliers."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+from sklearn.metrics import adjusted_rand_score
+from sklearn.neighbors import kneighbors_graph
+
+from lapmodes import KModes, LaplacianKMeans, LaplacianKModes, fit_path, load
+from lapmodes.datasets import make_spirals
+
+
+def test_given_graph_and_its_mapping(blobs):
+    X, y = blobs
+    W = kneighbors_graph(X, 6)
+    model = LaplacianKModes(3, random_state=0).fit(X, graph=W.maximum(W.T))
+    assert adjusted_rand_score(y, model.labels_) == 1
+    np.testing.assert_array_equal(model.predict(X, graph=W), model.labels_)
+
+
+def test_mapping_of_training_points_nearly_repeats_their_labels():
+    X, _ = make_spirals(random_state=0)
+    model = LaplacianKModes(5, random_state=0).fit(X)
+    assert np.mean(model.predict(X) == model.labels_) > 0.98
+
+
+def test_chunks_do_not_change_the_mapping(monkeypatch):
+    X, _ = make_spirals(random_state=0)
+    model = LaplacianKModes(5, random_state=0).fit(X)
+    whole = model.predict_proba(X)
+    monkeypatch.setattr("lapmodes._predict.CHUNK_ROWS", 97)
+    np.testing.assert_array_equal(model.predict_proba(X), whole)
+
+
+def test_densities_are_normalised_and_mix_to_the_score():
+    X, _ = make_spirals(300, n_spirals=2, random_state=0)
+    model = LaplacianKModes(2, bandwidth=0.5, random_state=0).fit(X)
+    axis = np.linspace(-18, 18, 300)
+    grid = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
+    P = model.density(grid)
+    np.testing.assert_allclose(P.sum(axis=0) * (axis[1] - axis[0]) ** 2, 1, rtol=1e-3)
+    share = model.assignments_.mean(axis=0)
+    np.testing.assert_allclose(np.exp(model.score_samples(grid[::97])), P[::97] @ share, atol=1e-12)
+    np.testing.assert_allclose(np.exp(model.density(grid[:5], log=True)), P[:5])
+
+
+def test_parameters_changed_after_fit_do_not_change_the_model(blobs):
+    X, _ = blobs
+    model = LaplacianKModes(3, random_state=0).fit(X)
+    before = model.predict_proba(X)
+    model.set_params(n_clusters=6, metric="cosine", laplacian="normalized", n_neighbors=3)
+    np.testing.assert_array_equal(model.predict_proba(X), before)
+
+
+def test_memory_mapped_single_precision_is_neither_copied_nor_held_at_once(tmp_path, blobs, monkeypatch):
+    np.save(tmp_path / "x.npy", np.tile(blobs[0].astype(np.float32), (500, 1)))
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+    fitted = LaplacianKModes(3, random_state=0).fit(mapped[: len(blobs[0])])
+    assert np.shares_memory(fitted._trained.X, mapped)
+    fitted.save(tmp_path / "model.npz")
+    model = load(tmp_path / "model.npz")
+    monkeypatch.setattr("lapmodes._predict.CHUNK_ROWS", 100)
+    monkeypatch.setattr("lapmodes._predict.CHUNK_ENTRIES", 300)
+    for method in (model.predict, model.predict_proba, model.score_samples):
+        method(mapped[:10])  # what is imported or made at the first call is not the point
+        tracemalloc.start()
+        answer = method(mapped)
+        beyond = tracemalloc.get_traced_memory()[1] - answer.nbytes
+        tracemalloc.stop()
+        assert beyond < mapped.nbytes
+        np.testing.assert_array_equal(answer[: len(blobs[0])], answer[-len(blobs[0]) :])
+
+
+def test_sparse_text_and_mixed_formats():
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    texts = ["red apple pie", "apple tart", "red apple", "fast car", "car engine", "fast engine"] * 5
+    X = TfidfVectorizer().fit_transform(texts)
+    y = np.array([0, 0, 0, 1, 1, 1] * 5)
+    *_, last = fit_path(X, 2, n_steps=3, init="k-means", random_state=0)
+    for model in (KModes(2, random_state=0).fit(X), LaplacianKMeans(2, random_state=0).fit(X), last):
+        assert adjusted_rand_score(y, model.labels_) == 1
+        np.testing.assert_array_equal(model.predict(X.toarray()), model.predict(X))
+    dense = LaplacianKModes(2, lam=0.1, random_state=0).fit(X.toarray())
+    np.testing.assert_array_equal(dense.predict(X), dense.predict(X.toarray()))
+
+
+def test_outlier_score_ranks_far_points_last():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 2)) * np.repeat([[0.1], [1.0], [3.0]], 100, axis=0), np.repeat([0, 1, 2], 100)
+    X += 20 * np.eye(3, 2)[y]
+    far = np.array([[90.0, 0.0], [0.0, -80.0]])
+    model = LaplacianKModes(3, random_state=0).fit(X)
+    own, new = model.outlier_score(X), model.outlier_score(far)
+    assert ((own >= 0) & (own <= 1)).all()
+    np.testing.assert_allclose(new, 1)
+    for k in range(3):  # ranks within a cluster: a dense one has as many outliers as a thin one
+        assert own[y == k].min() < 0.05 and own[y == k].max() > 0.9
+    np.testing.assert_allclose(LaplacianKModes(3, random_state=0).fit(1e3 * X).outlier_score(1e3 * X), own, atol=0.01)
+
+
+def test_probabilities_are_the_shares_of_the_own_clusters():
+    X = np.random.default_rng(0).normal(size=(150, 2))
+    dense, sparse = (LaplacianKModes(4, sparse_assignments=each, random_state=0).fit(X) for each in (False, True))
+    np.testing.assert_array_equal(dense.probabilities_, dense.assignments_[np.arange(150), dense.labels_])
+    np.testing.assert_array_equal(dense.probabilities_, dense.assignments_.max(axis=1))
+    np.testing.assert_array_equal(sparse.probabilities_, sparse.assignments_.toarray().max(axis=1))
+    assert ((dense.probabilities_ > 0) & (dense.probabilities_ <= 1)).all()
+
+
+def test_the_model_says_whether_new_points_need_a_graph(blobs):
+    X, _ = blobs
+    W = kneighbors_graph(X, 6)
+    W = W.maximum(W.T)
+    assert not LaplacianKModes(3, random_state=0).fit(X).graph_given_
+    assert LaplacianKModes(3, random_state=0).fit(X, graph=W).graph_given_
+    without = LaplacianKModes(3, lam=0, random_state=0).fit(X, graph=W)
+    assert not without.graph_given_ and without.predict(X).shape == (180,)

@@ -1,0 +1,95 @@
+"""How a fit ended: its status, the warning that explains it, and the line that the warning points at."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from lapmodes import DegenerateWarning, LaplacianKModes
+
+
+def test_collapse_is_reported(blobs):
+    X, _ = blobs
+    with pytest.warns(DegenerateWarning, match="ended without any point.*smaller 'lam'"):
+        LaplacianKModes(5, lam=10.0, affinity="binary", bandwidth=0.5, random_state=0).fit(X)
+
+
+def test_no_rest_is_reported(blobs):
+    with pytest.warns(ConvergenceWarning, match="did not rest within 1 iterations.*Raise 'max_iter'"):
+        LaplacianKModes(3, max_iter=1, init="random", random_state=0).fit(blobs[0])
+
+
+def test_unreachable_component_follows_its_nearest_point_and_is_reported():
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(size=(50, 2)), rng.normal(size=(50, 2)) + 20, 0.1 * rng.normal(size=(9, 2)) + [12, 12]])
+    with pytest.warns(
+        DegenerateWarning, match="9 of 109 points lie in parts of the graph that no mode's kernel reaches"
+    ):
+        model = LaplacianKModes(2, init=X[[0, 50]], bandwidth=1.0, lam=1.0, n_neighbors=5).fit(X)
+    assert (model.labels_[100:] == model.labels_[50]).all()
+
+
+def test_duplicated_points_constant_features_and_few_distinct_points():
+    X = np.repeat(np.array([[0.0, 1.0], [5.0, 1.0]]), 40, axis=0)
+    assert len(set(LaplacianKModes(2, random_state=0).fit_predict(X))) == 2
+    with pytest.warns(DegenerateWarning, match="too few distinct points"):
+        LaplacianKModes(4, init="k-means", random_state=0).fit(X)
+    assert LaplacianKModes(1).fit(X).labels_.max() == 0
+
+
+def test_a_point_that_no_kernel_reaches_at_all_goes_to_the_nearest_mode():
+    with pytest.warns(DegenerateWarning, match="2 of 2 points"):
+        model = LaplacianKModes(1, bandwidth=1e-3, lam=1.0, init=[[0.5]]).fit([[0.0], [1.0]])
+    np.testing.assert_array_equal(model.assignments_, 1)
+
+
+CALLS = {
+    "fit": "LaplacianKModes(3, max_iter=1, init='random', random_state=0).fit(X)",
+    "fit_predict": "LaplacianKModes(3, max_iter=1, init='random', random_state=0).fit_predict(X)",
+    "fit_transform": "LaplacianKModes(3, max_iter=1, init='random', random_state=0).fit_transform(X)",
+    "pipeline": "make_pipeline(StandardScaler(), LaplacianKModes(3, max_iter=1, init='random', random_state=0)).fit(X)",
+    "fit_path": "list(fit_path(X, 3, max_iter=1, init='random', random_state=0))",
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("folder", ["work", "lapmodes", "lapmodes/src/lapmodes", "sklearn"])
+def test_warnings_point_at_the_callers_line(blobs, tmp_path, folder, call):
+    """Also where the caller lives in a folder with the name of a library, as a clone of this one does."""
+    file = tmp_path / folder / "analysis.py"
+    file.parent.mkdir(parents=True)
+    file.write_text(
+        "from sklearn.pipeline import make_pipeline\nfrom sklearn.preprocessing import StandardScaler\n"
+        f"from lapmodes import LaplacianKModes, fit_path\n\n\ndef run(X):\n    {CALLS[call]}\n"
+    )
+    space: dict = {}
+    exec(compile(file.read_text(), str(file), "exec"), space)
+    with pytest.warns(ConvergenceWarning) as caught:
+        space["run"](blobs[0])
+    assert {(warning.filename, warning.lineno) for warning in caught} == {(str(file), 7)}
+
+
+@pytest.mark.parametrize(
+    ("parameters", "status", "warning"),
+    [
+        ({}, "converged", None),
+        ({"lam": 0.0}, "converged", None),
+        ({"tol": 0.0, "verbose": lambda phase, *_: phase == "alternate"}, "stopped", None),
+        ({"max_iter": 1, "init": "random"}, "not converged", "did not rest within 1 iterations"),
+        (
+            {"n_clusters": 5, "lam": 10.0, "affinity": "binary", "init": "k-means"},
+            "empty clusters",
+            "without any point",
+        ),
+        ({"bandwidth": 1e-3, "lam": 1.0, "init": [[9.0, 9.0]] * 3}, "empty clusters", "without any point"),
+    ],
+)
+def test_one_status_says_how_a_fit_ended(blobs, parameters, status, warning):
+    model = LaplacianKModes(**{"n_clusters": 3, "bandwidth": 0.5, "random_state": 0, **parameters})
+    if warning is None:
+        model.fit(blobs[0])  # any warning is an error
+    else:
+        with pytest.warns((ConvergenceWarning, DegenerateWarning), match=warning):
+            model.fit(blobs[0])
+    assert model.status_ == status
