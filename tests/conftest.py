@@ -4,9 +4,14 @@ import csv
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
 from reference import random_affinity
 
 from lapmodes.graph.laplacian import build_graph
+
+# No test depends on time: a loaded machine may take as long as it needs for an example.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from reference import random_affinity
 from scipy.spatial.distance import cdist
@@ -32,7 +32,6 @@ def some_map(rng, n, *, left_out, ordered):
 MAPS = {"seed": st.integers(0, 2**32 - 1), "n": st.integers(1, 60), "left_out": st.booleans(), "ordered": st.booleans()}
 
 
-@settings(deadline=None)
 @given(**MAPS)
 def test_what_is_taken_is_spread_again(seed, n, left_out, ordered):
     rng = np.random.default_rng(seed)
@@ -54,7 +53,6 @@ def test_what_is_taken_is_spread_again(seed, n, left_out, ordered):
     assert rows.take(None) is None and rows.spread(None) is None
 
 
-@settings(deadline=None)
 @given(**MAPS)
 def test_graphs_are_taken_and_spread_alike(seed, n, left_out, ordered):
     rng = np.random.default_rng(seed)

@@ -87,7 +87,7 @@ def test_callable_must_return_fitting_weights(X):
         built(X, lambda d: -d)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     st.integers(0, 2**32 - 1),
     st.integers(1, 40),

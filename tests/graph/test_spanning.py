@@ -55,7 +55,7 @@ def test_ten_neighbours_and_bridges_give_the_same_tree(sizes, reach):
     assert tree.length.sum() == pytest.approx(minimum_spanning_tree(reachability(X, core)).sum())
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(2, 60), k=st.integers(1, 6), small=st.sampled_from([2, 4, 256]))
 def test_parts_have_shortest_trees_and_shortest_bridges(seed, n, k, small):
     """The least length within the parts that neighbours link, and the least that joins these parts."""

@@ -59,7 +59,7 @@ def test_shared_neighbors():
     np.testing.assert_array_equal(counts, expected)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 60), st.integers(0, 80))
 def test_components_and_spanning_forest_agree_with_scipy(seed, n, edges):
     rng = np.random.default_rng(seed)

@@ -16,14 +16,14 @@ def projected(V, threads=1):
     return out
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(arrays(np.float64, st.tuples(st.integers(1, 4), st.integers(1, 40)), elements=st.floats(-1e3, 1e3)))
 def test_agrees_with_sorting(V):
     Z = projected(V)
     np.testing.assert_allclose(Z, [project(v) for v in V], atol=1e-12)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     arrays(
         np.float32,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import energy, kernel, neighbor_graph
 from sklearn.cluster import KMeans
@@ -23,7 +23,7 @@ def solved(X, lam, sigma, stopping=Stopping(), K=4, *, sparse=False, step=lambda
     return problem, alternate(problem, start_from_modes(problem.points, X[:K].copy(), sparse=sparse), stopping, step)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60)
 @given(
     seed=st.integers(0, 2**32 - 1),
     lam=st.sampled_from([0.0, 0.01, 0.3, 5.0]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import best_assignments, dense_laplacian, energy, random_affinity
 
@@ -28,7 +28,7 @@ def test_gap_is_certified(problem, lam):
     assert gap <= 1e-8 * B.max(axis=1).sum()
 
 
-@settings(max_examples=1000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=1000)
 @given(
     seed=st.integers(0, 2**32 - 1),
     n=st.integers(1, 12),
@@ -215,7 +215,7 @@ def random_problem(rng, n, K, sigma, dtype, *, weighted=False, pulled=False, csr
     return Problem(points, graph, 1.0, sigma, weight, prior, 1.0 if pulled else 0.0), C
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150)
 @given(
     seed=st.integers(0, 2**32 - 1),
     n=st.integers(1, 30),

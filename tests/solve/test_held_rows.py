@@ -27,7 +27,7 @@ def best_with_held(L, B, lam, known):
     return Z
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     seed=st.integers(0, 2**32 - 1),
     n=st.integers(1, 14),

@@ -92,7 +92,7 @@ CASES = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(CASES)
 def test_native_loop_agrees_with_the_formula(case):
     rng = np.random.default_rng(case["seed"])
@@ -142,5 +142,5 @@ def test_neighbours_that_do_not_exist_are_refused(problem):
     cross, Z, X, C = problem
     with pytest.raises(ValueError, match="n_train - 1"):
         answer(sp.csr_array(cross), Z[:-1], X, C, 1.0)
-    with pytest.raises(ValueError, match=r"n \+ 1 entries"):
+    with pytest.raises(ValueError, match="indptr"):
         answer(sp.csr_array(cross[:-1]), Z, X, C, 1.0)

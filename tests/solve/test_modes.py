@@ -17,7 +17,7 @@ def values(X, Z, C, sigma):
     return (Z * kernel(X, C, sigma)).sum(axis=0)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(seed=st.integers(0, 2**32 - 1), sigma=st.floats(0.2, 5), adaptive=st.booleans(), steps=st.integers(1, 5))
 def test_density_at_the_modes_never_falls(seed, sigma, adaptive, steps):
     rng = np.random.default_rng(seed)
@@ -101,7 +101,7 @@ def test_modes_move_alike_with_dense_and_sparse_assignments(sigma, csr):
     assert one.moved == pytest.approx(np.linalg.norm(one.C - X[:6], axis=1).max())
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 5000), K=st.integers(1, 12), share=st.floats(0, 1))
 def test_member_lists_hold_the_positive_entries_in_order(seed, n, K, share):
     rng = np.random.default_rng(seed)
@@ -113,7 +113,7 @@ def test_member_lists_hold_the_positive_entries_in_order(seed, n, K, share):
         np.testing.assert_array_equal(members.values, expected.data)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(sizes=st.lists(st.integers(0, 5000), min_size=1, max_size=8), D=st.integers(1, 10_000), seed=st.integers(0, 99))
 def test_pieces_cover_the_lists_of_active_clusters_once(sizes, D, seed):
     indptr = np.concatenate([[0], np.cumsum(sizes)])

@@ -22,7 +22,7 @@ def chain(n):
     return build_graph(W), B
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     seed=st.integers(0, 2**32 - 1),
     n=st.integers(1, 12),

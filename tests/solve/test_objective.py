@@ -50,7 +50,7 @@ def test_nearest_modes_and_points_whatever_the_blocks(seed, n, K, entries):
         np.testing.assert_array_equal(nearest_points(Points(X), C), D.argmin(axis=0))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     seed=st.integers(0, 2**32 - 1),
     n=st.integers(1, 12),

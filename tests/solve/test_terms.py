@@ -52,7 +52,7 @@ CASES = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(2, 30), K=st.integers(1, 12), kept=st.integers(1, 12), case=CASES)
 def test_the_term_is_b_plus_alpha_p(seed, n, K, kept, case):
     """Dense, sparse, weighted, and with infinite bandwidth in units of the squared spread."""

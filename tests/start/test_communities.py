@@ -56,7 +56,7 @@ def test_small_graphs_get_the_best_of_all_partitions(seed):
     assert best_two - 0.02 <= quality(W, community_labels(W, 2, seed)) <= best_two + 1e-12
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(2, 40), resolution=st.sampled_from([0.3, 1.0, 3.0]))
 def test_no_point_gains_by_moving(seed, n, resolution):
     rng = np.random.default_rng(seed)

@@ -65,7 +65,7 @@ def slow_agreement(candidates, partitions):
     return np.array(out)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 2**32 - 1), m=st.integers(2, 6), K=st.integers(2, 5))
 def test_the_candidate_is_chosen_that_the_families_agree_with_most(seed, m, K):
     rng = np.random.default_rng(seed)
@@ -106,7 +106,7 @@ def test_a_family_has_one_voice_however_many_members():
     np.testing.assert_allclose(agreement, alone, atol=0.02)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_neither_names_of_clusters_nor_the_order_of_candidates_matter(seed):
     rng = np.random.default_rng(seed)
@@ -158,7 +158,7 @@ def test_no_cluster_is_outvoted(three, sparse):
 # The votes
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(seed=st.integers(0, 2**32 - 1), m=st.integers(1, 6), K=st.integers(1, 6), sparse=st.booleans())
 def test_votes_are_on_the_simplex_and_count_as_trusted(seed, m, K, sparse):
     rng = np.random.default_rng(seed)

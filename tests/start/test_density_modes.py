@@ -31,7 +31,7 @@ def edges_of(near, tree):
 
 
 def prominences(near, tree):
-    """Heights, and what each point's prominence counts at least and at most, from the highest paths between all pairs.
+    """What each point's prominence counts at least and at most, from the highest paths between all pairs.
 
     The height of a path is that of its lowest edge. A point at the height of the pass between two hills is a member of
     one of them or of the other.
@@ -52,21 +52,20 @@ def prominences(near, tree):
             meets = path[p, higher].max()
             members = 1 + np.count_nonzero(np.delete(path[p], p) > meets)
             counts[:, p] = (height[p] - meets) * np.sqrt([members, members + np.count_nonzero(height == meets)])
-    return height, counts
+    return counts
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=100)
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(12, 60), K=st.integers(1, 6), k=st.integers(2, 10))
-def test_each_cluster_has_one_of_the_most_prominent_modes_as_its_highest_point(seed, n, K, k):
+def test_the_most_prominent_modes_are_in_clusters_of_their_own(seed, n, K, k):
     X = np.random.default_rng(seed).normal(size=(n, 2))
     near, tree = neighbors_and_tree(X, k)
-    height, (least, most) = prominences(near, tree)
+    least, most = prominences(near, tree)
     modes = np.argsort(-least)[:K]
     assume(least[modes].min() > np.delete(most, modes).max())
     labels = density_mode_labels(near, tree, K)
-    assert np.array_equal(np.unique(labels), np.arange(K))
-    highest = {int(np.flatnonzero(labels == c)[height[labels == c].argmax()]) for c in range(K)}
-    assert highest == set(modes.tolist())
+    assert labels.max() == K - 1
+    assert np.array_equal(np.sort(labels[modes]), np.arange(K))
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -44,7 +44,7 @@ def slow_genie(tree, n, K, most_uneven):
     return labels
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     seed=st.integers(0, 2**32 - 1), n=st.integers(2, 70), K=st.integers(1, 12), most=st.sampled_from([0.1, 0.3, 0.5])
 )
