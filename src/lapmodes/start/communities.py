@@ -11,7 +11,7 @@ from .. import _native
 from .._records import MANY_CLUSTERS, MANY_POINTS, Array
 from .._rows import row_arrays
 
-RUNS = 3
+RUNS = 5
 """Runs of the Leiden method from other seeds, of which the one of highest modularity counts; one for many points."""
 ROUNDS = 2
 SEARCHES = 20

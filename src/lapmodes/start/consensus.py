@@ -28,9 +28,9 @@ HUGE_POINTS = 200_000
 """Above this, and from `MANY_CLUSTERS` on, communities see only the graph of the fit, and trees are joined roughly."""
 GRAPHS = (("self-tuning", 1.0), ("self-tuning", 1.4), ("shared", 0.7))
 """Weights of the graphs on which communities are found, and their neighbours as shares of n_neighbors."""
-GINI_LIMIT = 0.2
+GINI_LIMITS = (0.2, 0.5)
 """How uneven the sizes of clusters may become before a linkage must join the smallest."""
-TRUST_POWER = 8
+TRUST_POWER = 16
 """Candidates count as much as their agreement with the chosen one to this power."""
 FAINT = 1e-6
 """Least weight of an edge of the spanning tree: enough to connect, too little to matter elsewhere."""
@@ -55,8 +55,8 @@ class Candidate:
     """A way to a partition."""
 
     family: str
-    variant: int = 0
-    """Number of a graph or of a tree."""
+    variant: Any = None
+    """Number of a graph, or (number of a tree, Gini limit)."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,8 @@ def list_candidates(inputs: StartInputs, K: int) -> list[Candidate]:
     """The candidates that can be made from these inputs."""
     found = [Candidate("communities", i) for i in range(len(inputs.graphs))]
     if inputs.neighbors is not None:
-        found += [Candidate("density modes"), *(Candidate("linkages", i) for i in range(len(inputs.trees)))]
+        found.append(Candidate("density modes"))
+        found += [Candidate("linkages", (i, limit)) for i in range(len(inputs.trees)) for limit in GINI_LIMITS]
     if inputs.points.X.shape[1] <= MIXTURE_DIMENSIONS and K < MANY_CLUSTERS:
         found.append(Candidate("mixture"))
     return found
@@ -132,7 +133,8 @@ def make_partition(candidate: Candidate, inputs: StartInputs, K: int, seed: int)
     if candidate.family == "mixture":
         return mixture_labels(inputs.points, K, seed)
     if candidate.family == "linkages":
-        return even_linkage_labels(inputs.trees[candidate.variant], K, GINI_LIMIT)
+        tree, limit = candidate.variant
+        return even_linkage_labels(inputs.trees[tree], K, limit)
     assert inputs.neighbors is not None
     return density_mode_labels(inputs.neighbors.first(inputs.n_neighbors), inputs.trees[0], K)
 
@@ -159,7 +161,7 @@ def choose(candidates: list[Candidate], partitions: list[Array], K: int, *, spar
         for j in range(i):
             pairs[i, j] = pairs[j, i] = adjusted_rand(partitions[i], partitions[j])
     families, family = np.unique([candidate.family for candidate in candidates], return_inverse=True)
-    agreement = family_mean(pairs, family, families.size)
+    agreement = family_mean(np.square(np.maximum(pairs, 0)), family, families.size)
     chosen = int(np.flatnonzero(agreement >= agreement.max() - SAME)[0])
     trust = np.maximum(pairs[chosen], 0) ** TRUST_POWER / np.bincount(family)[family]
     votes = count_votes(partitions, partitions[chosen], trust, K, sparse=sparse)
