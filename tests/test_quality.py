@@ -129,15 +129,15 @@ BATTERY = [
 WITHOUT_CLASS = {"moons_with_outliers": 2, "blobs_in_noise": 4}
 """Sets whose points from this class on are noise: they are clustered, and not scored."""
 FLOORS = {
-    "rings": 0.48,
+    "rings": 0.97,
     "ring_disc_and_blob": 0.96,
     "moons_with_outliers": 0.97,
     "unlike_densities": 0.96,
     "unlike_sizes": 0.97,
     "thin_chains": 0.97,
     "spirals_of_few_points": 0.97,
-    "overlapping_gaussians": 0.64,
-    "stretched_gaussians": 0.92,
+    "overlapping_gaussians": 0.56,
+    "stretched_gaussians": 0.95,
     "high_dimension": 0.97,
     "high_dimension_with_hubs": 0.92,
     "blobs_in_noise": 0.97,

@@ -158,7 +158,7 @@ BAD_DATA = {
     "fewer rows than clusters": (text("a,b\n1,2\n3,5\n4,4\n"), "data.csv", "3 rows cannot make 9 clusters", "-k", "9"),
     "wrong delimiter": (text(GOOD.replace(",", ";")), "data.csv", "Is the delimiter right", "--delimiter", ","),
     "unknown column": (text(GOOD), "data.csv", "no column 'z'; the columns are a, b", "--columns", "z"),
-    "wrong parameter": (text(GOOD), "data.csv", "parameter 'lamda'", "--set", "lamda=3"),
+    "wrong parameter": (text(GOOD), "data.csv", "unexpected keyword argument 'lamda'", "--set", "lamda=3"),
     "parameter of 0.1": (text(GOOD), "data.csv", "'anchor'.*'prior_weight'", "--set", "anchor=1"),
     "wrong k": (text(GOOD), "data.csv", "-k must be a whole number", "-k", "three"),
     "wrong image shape": (text(GOOD), "data.csv", "have 16 pixels; the rows have 2", "--image", "4x4"),

@@ -30,7 +30,7 @@ GRAPHS = (("self-tuning", 1.0), ("self-tuning", 1.4), ("shared", 0.7))
 """Weights of the graphs on which communities are found, and their neighbours as shares of n_neighbors."""
 GINI_LIMITS = (0.2, 0.5)
 """How uneven the sizes of clusters may become before a linkage must join the smallest."""
-TRUST_POWER = 16
+TRUST_POWER = 6
 """Candidates count as much as their agreement with the chosen one to this power."""
 FAINT = 1e-6
 """Least weight of an edge of the spanning tree: enough to connect, too little to matter elsewhere."""
@@ -66,7 +66,7 @@ class Consensus:
     candidates: tuple[Candidate, ...]
     partitions: tuple[Array, ...]
     agreement: Array
-    """Mean adjusted Rand index of each candidate with the others, each family one voice."""
+    """Mean squared adjusted Rand index of each candidate with the others, each family one voice."""
     pairs: Array
     """Adjusted Rand index of each pair of candidates."""
     chosen: int
@@ -154,7 +154,10 @@ def find_consensus(inputs: StartInputs, K: int, rng: np.random.RandomState, *, s
 
 
 def choose(candidates: list[Candidate], partitions: list[Array], K: int, *, sparse: bool = False) -> Consensus:
-    """The candidate whose mean adjusted Rand index with the others is highest, averaged family by family."""
+    """The candidate that the others agree with most: the mean squared adjusted Rand index, averaged family by family.
+
+    Squares count full agreement for more: two families that agree half with everything say little.
+    """
     m = len(partitions)
     pairs = np.eye(m)
     for i in range(m):
