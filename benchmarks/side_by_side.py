@@ -1,4 +1,4 @@
-"""This version beside an earlier one, both built, in one run: the benchmarks in turns, and the ratios of their times.
+"""Two versions side by side, both built, in one run: the benchmarks in turns, and the ratios of their times.
 
 git worktree add ../before COMMIT && make -C ../before .venv/installed-test
 LAPMODES_DATA=... python benchmarks/side_by_side.py ../before

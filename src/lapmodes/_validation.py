@@ -219,8 +219,8 @@ def check_dense_fits(n: int, K: int, dtype: Any, arrays: int) -> None:
     size = arrays * n * K * np.dtype(dtype).itemsize
     if size > available_memory():
         raise MemoryError(
-            f"Assignments of {n} samples to {K} clusters as arrays need about {size / 2**30:.1f} GiB, more than is free. "
-            "Use sparse_assignments=True, which keeps only what is not zero."
+            f"Arrays of the assignments of {n} samples to {K} clusters need about {size / 2**30:.1f} GiB, more than is "
+            "free. Use sparse_assignments=True, which keeps only what is not zero."
         )
 
 
