@@ -114,6 +114,19 @@ def test_a_callable_is_told_of_the_progress_and_may_end_it(blobs):
     assert (stopped.n_iter_, stopped.status_) == (1, "stopped")
 
 
+def test_a_stopped_fit_is_not_tried_again_with_less_smoothing(blobs):
+    calls = []
+
+    def stop(phase, *_):
+        calls.append(phase)
+        return phase == "alternate"
+
+    one = blobs[0][0]
+    model = LaplacianKModes(3, init=np.array([one, one, one]), verbose=stop).fit(blobs[0])  # two clusters stay empty
+    assert calls.count("alternate") == 1
+    assert model.status_ == "stopped"
+
+
 def test_bars_are_shown_only_if_asked_for(blobs, capsys):
     LaplacianKModes(3, random_state=0).fit(blobs[0])
     assert capsys.readouterr() == ("", "")

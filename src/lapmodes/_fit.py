@@ -178,10 +178,11 @@ def solve_path(problem: Problem, start: Start, settings: Settings, step: Step) -
         start = Start(found.C, found.Z)
         if found.unreached.any():
             found = _assign_unreached_components(at, found)
+        if found.status.name == "stopped":
+            yield at, found
+            return
         few = np.unique(found.labels).size < found.Z.shape[1]
         yield at, _with_degenerate_status(found) if few or found.unreached.any() else found
-        if found.status.name == "stopped":
-            return
 
 
 def path_steps(problem: Problem, steps: Any) -> list[tuple[float, Any]]:

@@ -1,4 +1,4 @@
-"""The out-of-sample mapping, eq. (6) of the paper: projection of z_bar + gamma q onto the simplex."""
+"""The out-of-sample mapping, eq. (7) of the paper: projection of z_bar + gamma q onto the simplex."""
 
 from __future__ import annotations
 
