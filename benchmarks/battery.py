@@ -9,6 +9,7 @@
     python benchmarks/battery.py criterion       how well the choice among candidates ranks them
     python benchmarks/battery.py ablation        what each part brings
     python benchmarks/battery.py typed           labels when fitted values are typed back
+    python benchmarks/battery.py shares          MNIST: how often new images are right, by their share
 
 Looks for its data in the folder that LAPMODES_DATA names. A set's score is the best adjusted Rand index over its
 labelings, each with its own number of clusters, noise left out. "consensus" is the start alone, without the model.
@@ -285,10 +286,33 @@ def run_typed(largest: int) -> None:
     print(f"{changed} sets with a change")
 
 
+def run_shares() -> None:
+    """Fit 60,000 images of MNIST without labels, and compare `predict` on the 10,000 others with their classes."""
+    from scipy.optimize import linear_sum_assignment
+
+    X, y = mnist()
+    train, new = slice(0, 60_000), slice(60_000, 70_000)
+    model = LaplacianKModes(10, random_state=0).fit(X[train])
+    counts = np.zeros((10, 10), dtype=int)
+    np.add.at(counts, (model.labels_, y[train]), 1)
+    clusters, classes = linear_sum_assignment(-counts)
+    name = np.empty(10, dtype=int)
+    name[clusters] = classes
+    shares = model.predict_proba(X[new])
+    right, share = name[shares.argmax(axis=1)] == y[new], shares.max(axis=1)
+    print(f"new images: right {right.mean():.4f}")
+    for low, high in ((0.999, 1.01), (0.95, 0.999), (0.8, 0.95), (0.5, 0.8), (0.0, 0.5)):
+        at = (share > low) & (share <= high)
+        print(
+            f"    share in ({low}, {min(high, 1)}]: {at.sum():5d} images, right {right[at].mean() if at.any() else 0:.4f}"
+        )
+    print(f"training images: predict equals labels_ for {(model.predict(X[train]) == model.labels_).mean():.4f}")
+
+
 def main() -> None:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    what = ("sets", "states", "images", "invariance", "labels", "select", "criterion", "ablation", "typed")
+    what = ("sets", "states", "images", "invariance", "labels", "select", "criterion", "ablation", "typed", "shares")
     parser.add_argument("what", nargs="?", choices=what, default="sets")
     parser.add_argument("--method", choices=METHODS, default="lapmodes")
     parser.add_argument("--largest", type=int, default=10**9, help="leave out sets with more points")
@@ -306,6 +330,7 @@ def main() -> None:
         "criterion": lambda: run_criterion(options.largest),
         "ablation": lambda: run_ablation(options.largest),
         "typed": lambda: run_typed(options.largest),
+        "shares": run_shares,
     }[options.what]()
 
 
