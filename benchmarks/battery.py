@@ -303,9 +303,8 @@ def run_shares() -> None:
     print(f"new images: right {right.mean():.4f}")
     for low, high in ((0.999, 1.01), (0.95, 0.999), (0.8, 0.95), (0.5, 0.8), (0.0, 0.5)):
         at = (share > low) & (share <= high)
-        print(
-            f"    share in ({low}, {min(high, 1)}]: {at.sum():5d} images, right {right[at].mean() if at.any() else 0:.4f}"
-        )
+        if at.any():
+            print(f"    share in ({low}, {min(high, 1)}]: {at.sum():5d} images, right {right[at].mean():.4f}")
     print(f"training images: predict equals labels_ for {(model.predict(X[train]) == model.labels_).mean():.4f}")
 
 

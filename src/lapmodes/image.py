@@ -14,7 +14,7 @@ from . import DegenerateWarning, LaplacianKModes
 from ._records import Array
 from ._rows import as_dense
 from .graph.grid import grid_graph
-from .plotting import _axes, _matplotlib, cluster_colors
+from .plotting.style import cluster_colors, get_axes, import_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -185,7 +185,7 @@ def plot_segmentation(image: Any, segmentation: Segmentation, ax: Axes | None = 
     >>> image, mask = make_occluder(random_state=0)
     >>> ax = plot_segmentation(image, segment(image, 2, random_state=0))
     """
-    pixels, ax = _unit_range(image), _axes(ax)
+    pixels, ax = _unit_range(image), get_axes(ax)
     if pixels.shape[:2] != segmentation.labels.shape:
         raise ValueError(
             f"'image' must be the image that was segmented, of shape {segmentation.labels.shape}. "
@@ -202,7 +202,7 @@ def plot_segmentation(image: Any, segmentation: Segmentation, ax: Axes | None = 
 
 def draw_borders(ax: Axes, labels: Array) -> None:
     """Lines between different labels, seen on dark and on light ground."""
-    lines = _matplotlib("collections").LineCollection
+    lines = import_matplotlib("collections").LineCollection
     for color, width in (("black", 2.2), ("white", 1.0)):
         ax.add_collection(lines(borders(labels), colors=color, linewidths=width, capstyle="round"))
 

@@ -73,9 +73,9 @@ class Selection:
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the criteria over the number of clusters; returns the matplotlib axes."""
-        from .plotting import _axes
+        from .plotting.style import get_axes
 
-        ax = _axes(ax)
+        ax = get_axes(ax)
         first = np.unique(self.table["n_clusters"], return_index=True)[1]
         for name in self.preferred:
             values = self.table[name][first]

@@ -225,7 +225,7 @@ class Cells:
     def visits_of(self, Q: Array, threads: int) -> Iterator[Groups]:
         """Rows of Q in groups by the nearest cell, by the second nearest, and so on."""
         for to in self.to_visit(Q, VISITS, threads).T:
-            yield self._guests(Q, to)
+            yield self._grouped_by_cell(Q, to)
 
     def visits_of_own(self, threads: int) -> Iterator[Groups]:
         """The same for the rows in the cells: first their own, then the nearest ones around it."""
@@ -238,9 +238,9 @@ class Cells:
         own[self.rows.order] = np.repeat(np.arange(len(self.rows), dtype=np.int32), np.diff(self.rows.starts))
         np.put_along_axis(to, (to == own[:, None]).argmax(axis=1)[:, None], to[:, :1], axis=1)
         for others in to[:, 1:].T:
-            yield self._guests(self.rows.X, others)
+            yield self._grouped_by_cell(self.rows.X, others)
 
-    def _guests(self, Q: Array, to: Array) -> Groups:
+    def _grouped_by_cell(self, Q: Array, to: Array) -> Groups:
         """Rows of Q in groups by the cell `to` which each goes."""
         n = to.size
         visits = csr_array((np.ones(n, dtype=np.int8), to.copy(), np.arange(n + 1)), shape=(n, len(self.rows)))
@@ -336,10 +336,10 @@ class CellSearch:
             if number == len(self._partitions):
                 self._partitions.append(Cells.of(self._compared, self._seed + number))
             cells = self._partitions[number]
-            for guests in among(cells):
+            for visitors in among(cells):
                 share, left = VISIT_SHARE * left, (1 - VISIT_SHARE) * left
-                pairs = same_numbers(len(guests))[np.diff(guests.starts) > 0]
-                search(guests, cells.rows, pairs, lists, self._threads, partial(_report, done, share))
+                pairs = same_numbers(len(visitors))[np.diff(visitors.starts) > 0]
+                search(visitors, cells.rows, pairs, lists, self._threads, partial(_report, done, share))
                 yield
 
     def _as_given(self, lists: Shortlists) -> Shortlists:

@@ -192,14 +192,14 @@ class DenseIndex:
 def _stepper(step: Step, total: int) -> Callable[[float], object]:
     """Turns shares of the work into steps that sum to `total`."""
     done = 0.0
-    told = 0
+    reported = 0
 
     def report(share: float) -> None:
-        nonlocal done, told
+        nonlocal done, reported
         done = min(1.0, done + share)
-        new = int(done * total) - told
+        new = int(done * total) - reported
         if new:
-            told += new
+            reported += new
             step(new)
 
     return report

@@ -20,7 +20,7 @@ from .._progress import Step, no_step
 from .._records import Array
 from ..graph.grid import grid_graph
 from ..image import draw_borders, pixel_features
-from ..plotting import FRAME, PALETTE, _matplotlib, cluster_colors
+from ..plotting.style import FRAME, PALETTE, cluster_colors, import_matplotlib
 from .data import make_occluder
 from .results import Claim, Picture, Result, Setting, Table
 from .rivals import NormalizedCut
@@ -211,7 +211,7 @@ def errors_table(sweeps: Sequence[Sequence[SweepPoint]]) -> Table:
 
 def draw(image: Array, mask: Array, points: Sequence[SweepPoint], labels: dict[str, Array]) -> Figure:
     """The paper's figure: the image, the errors over sigma, and the segmentations at one sigma."""
-    figure = _matplotlib("figure").Figure(figsize=(13.4, 3.4), layout="constrained")
+    figure = import_matplotlib("figure").Figure(figsize=(13.4, 3.4), layout="constrained")
     panels = figure.subplots(1, 4, width_ratios=[1, 1.3, 1, 1])
     panels[0].set_title("Image", fontsize=13)
     _draw_errors(panels[1], points)
@@ -243,7 +243,7 @@ def _draw_errors(ax: Axes, points: Sequence[SweepPoint]) -> None:
 
 def draw_ranges(sweeps: Sequence[Sequence[SweepPoint]]) -> Figure:
     """A row of dots for each image and algorithm."""
-    figure = _matplotlib("figure").Figure(figsize=(8.5, 0.9 + 0.5 * len(sweeps)), layout="constrained")
+    figure = import_matplotlib("figure").Figure(figsize=(8.5, 0.9 + 0.5 * len(sweeps)), layout="constrained")
     ax = figure.subplots()
     for number, points in enumerate(sweeps):
         for place, algorithm in enumerate(NAMES):

@@ -11,7 +11,7 @@ import numpy as np
 from .. import LaplacianKModes, fit_path
 from .._records import Array
 from .._settings import effective_threads
-from ..plotting import FRAME, PALETTE, _matplotlib
+from ..plotting.style import FRAME, PALETTE, import_matplotlib
 from .results import Claim, Picture, Result, Setting, Table
 from .table3_runs import problem_of, score
 
@@ -128,7 +128,7 @@ def claim(pairs: list[Pair], lam: float) -> Claim:
 
 def draw(pairs: list[Pair]) -> Picture:
     """Accuracy and NMI along the path."""
-    figure = _matplotlib("figure").Figure(figsize=(9, 3.4), layout="constrained")
+    figure = import_matplotlib("figure").Figure(figsize=(9, 3.4), layout="constrained")
     for ax, column, name in zip(figure.subplots(1, 2), (0, 1), ("Accuracy", "NMI"), strict=True):
         for lam, color in zip(LAMS, PALETTE, strict=False):
             path = np.array([[point[column] for point in pair.path] for pair in pairs if pair.lam == lam])

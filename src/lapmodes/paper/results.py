@@ -14,7 +14,7 @@ from .. import LaplacianKModes, fit_path
 from .._progress import Progress
 from .._records import Array
 from ..metrics import clustering_accuracy
-from ..plotting import _matplotlib
+from ..plotting.style import import_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -129,7 +129,7 @@ def right_on_every_draw(text: str, fits: Sequence[Fit]) -> Claim:
 
 def panels(n_rows: int, n_columns: int, height: float) -> tuple[Figure, Any]:
     """A figure without a window, and its panels over the same plane, (n_rows, n_columns)."""
-    figure = _matplotlib("figure").Figure(figsize=(WIDTH, height), layout="constrained")
+    figure = import_matplotlib("figure").Figure(figsize=(WIDTH, height), layout="constrained")
     return figure, figure.subplots(n_rows, n_columns, sharex=True, sharey=True, squeeze=False)
 
 
@@ -143,7 +143,7 @@ def name_panels(axes: Any, titles: Sequence[str]) -> None:
 def mark_bandwidth(ax: Axes, bandwidth: float) -> None:
     """Draw a circle of radius sigma in the upper right corner, as in the paper."""
     x, y = (low + 0.95 * (high - low) for low, high in (ax.get_xlim(), ax.get_ylim()))
-    ax.add_patch(_matplotlib("patches").Circle((x, y), bandwidth, fill=False, color="black", linewidth=1))
+    ax.add_patch(import_matplotlib("patches").Circle((x, y), bandwidth, fill=False, color="black", linewidth=1))
     ax.text(x - 3 * bandwidth, y, r"$\sigma\,\rightarrow$", ha="right", va="center", fontsize=11)
 
 
@@ -162,7 +162,7 @@ def image_grid(rows: Sequence[ImageRow], *, side: float = 0.95) -> Figure:
     n_columns = max(len(row.images) for row in rows)
     noted = any(row.notes for row in rows)
     size = (side * n_columns + 1.9, len(rows) * side * (1.22 if noted else 1.03) + 0.1)
-    figure = _matplotlib("figure").Figure(figsize=size, layout="constrained")
+    figure = import_matplotlib("figure").Figure(figsize=size, layout="constrained")
     figure.get_layout_engine().set(w_pad=0.01, h_pad=0.015, wspace=0.0, hspace=0.0)
     axes = figure.subplots(len(rows), n_columns, squeeze=False)
     for line, row in zip(axes, rows, strict=True):

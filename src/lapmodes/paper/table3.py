@@ -10,7 +10,7 @@ import numpy as np
 
 from .._records import Array
 from .._settings import effective_threads
-from ..plotting import FRAME, PALETTE, _matplotlib
+from ..plotting.style import FRAME, PALETTE, import_matplotlib
 from .data import DataNotFoundError
 from .results import Claim, Picture, Result, Setting, Table
 from .table3_runs import (
@@ -278,7 +278,7 @@ def draw(entries: Sequence[Entry]) -> Picture:
     """A panel for each data set and measure."""
     sets = list(dict.fromkeys(entry.data for entry in entries))
     names = [each.name for each in ALGORITHMS]
-    figure = _matplotlib("figure").Figure(figsize=(4.5 * len(sets), 6.4), layout="constrained")
+    figure = import_matplotlib("figure").Figure(figsize=(4.5 * len(sets), 6.4), layout="constrained")
     panels = figure.subplots(2, len(sets), squeeze=False, sharey=True)
     for row, measure in enumerate(("Accuracy", "NMI")):
         for ax, data in zip(panels[row], sets, strict=True):

@@ -7,7 +7,7 @@ each other and arranged. They share one colour-blind-safe colour for each cluste
 from .clusters import montage, plot_assignment_matrix, plot_modes, plot_sizes
 from .plane import plot_assignments, plot_clusters, plot_crowding, plot_density, plot_map, plot_uncertainty
 from .progress import plot_convergence, plot_path, plot_selection
-from .style import FRAME, GREY, NEEDS_MATPLOTLIB, PALETTE, YELLOW, _axes, _matplotlib, cluster_colors
+from .style import FRAME, GREY, NEEDS_MATPLOTLIB, PALETTE, YELLOW, cluster_colors
 
 __all__ = [
     "FRAME",
@@ -15,8 +15,6 @@ __all__ = [
     "NEEDS_MATPLOTLIB",
     "PALETTE",
     "YELLOW",
-    "_axes",
-    "_matplotlib",
     "cluster_colors",
     "montage",
     "plot_assignment_matrix",

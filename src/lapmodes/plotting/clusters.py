@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._records import Array
 from .._rows import as_dense
-from .style import FRAME, _axes, _whole_numbers, _without_sides, cluster_colors
+from .style import FRAME, cluster_colors, get_axes, hide_sides, show_whole_numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,15 +40,15 @@ def plot_sizes(model: Any, ax: Axes | None = None) -> Axes:
     >>> ax = plot_sizes(LaplacianKModes(2, random_state=0).fit([[0.0], [0.1], [5.0], [5.1], [5.2]]))
     """
     check_is_fitted(model)
-    ax = _axes(ax)
+    ax = get_axes(ax)
     counts = np.bincount(model.labels_, minlength=model.n_clusters)
     bars = ax.barh(np.arange(model.n_clusters), counts, color=cluster_colors(model.n_clusters), height=0.7)
     if model.n_clusters <= 30:
         ax.bar_label(bars, [f"{count:,}" for count in counts], padding=3, fontsize=9)
     ax.invert_yaxis()
-    _whole_numbers(ax.yaxis)
+    show_whole_numbers(ax.yaxis)
     ax.set(xlabel="points", ylabel="cluster")
-    _without_sides(ax, "top", "right")
+    hide_sides(ax, "top", "right")
     return ax
 
 
@@ -85,7 +85,7 @@ def plot_modes(
     >>> ax = plot_modes(KModes(3, random_state=0).fit(X), (8, 8))
     """
     check_is_fitted(model)
-    ax = _axes(ax)
+    ax = get_axes(ax)
     C = np.asarray(model.cluster_centers_, dtype=np.float64)
     if image_shape is None:
         own = getattr(model, "feature_names_in_", None)
@@ -119,11 +119,11 @@ def plot_assignment_matrix(model: Any, ax: Axes | None = None) -> Axes:
     >>> ax = plot_assignment_matrix(LaplacianKModes(2, random_state=0).fit([[0.0], [0.1], [5.0], [5.1]]))
     """
     check_is_fitted(model)
-    ax = _axes(ax)
+    ax = get_axes(ax)
     Z = as_dense(model.assignments_)
     order = np.lexsort((-Z.max(axis=1), model.labels_))
     ax.imshow(Z[order].T, aspect="auto", cmap="cividis", vmin=0, vmax=1, interpolation="nearest")
-    _whole_numbers(ax.yaxis)
+    show_whole_numbers(ax.yaxis)
     ax.set(xlabel="points, sorted by cluster", ylabel="cluster")
     for spine in ax.spines.values():
         spine.set_color(FRAME)
@@ -171,5 +171,5 @@ def _mode_lines(ax: Axes, C: Array, names: Sequence[str] | None) -> Axes:
         ax.set_xlabel("feature")
     if len(C) <= 12:
         ax.legend(frameon=False, fontsize=9)
-    _without_sides(ax, "top", "right")
+    hide_sides(ax, "top", "right")
     return ax

@@ -12,7 +12,6 @@ from ..metrics import assignment_entropy, neighbor_log_density
 from .style import (
     GREY,
     YELLOW,
-    _axes,
     _checked_cluster,
     _dots,
     _frame,
@@ -20,6 +19,7 @@ from .style import (
     _training_points,
     cluster_colors,
     columns_without_names,
+    get_axes,
 )
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def plot_clusters(model: Any, X: Any, ax: Axes | None = None) -> Axes:
     >>> X, y = make_moons_with_outliers(200, n_outliers=0, random_state=0)
     >>> ax = plot_clusters(LaplacianKModes(2, random_state=0).fit(X), X)
     """
-    points, ax = _training_points(model, X), _axes(ax)
+    points, ax = _training_points(model, X), get_axes(ax)
     colors = cluster_colors(model.n_clusters)
     _dots(ax, points, colors[model.labels_])
     _modes(ax, model, points, colors)
@@ -77,7 +77,7 @@ def plot_assignments(model: Any, X: Any, ax: Axes | None = None) -> Axes:
     -------
     matplotlib Axes
     """
-    points, ax = _training_points(model, X), _axes(ax)
+    points, ax = _training_points(model, X), get_axes(ax)
     _dots(ax, points, _mixed(model.assignments_))
     return _frame(ax)
 
@@ -112,7 +112,7 @@ def plot_density(
     -------
     matplotlib Axes
     """
-    points, ax = _training_points(model, X, plane_model=True), _axes(ax)
+    points, ax = _training_points(model, X, plane_model=True), get_axes(ax)
     clusters = range(model.n_clusters) if cluster is None else [_checked_cluster(model, cluster)]
     if show_points:
         _dots(ax, points, GREY)
@@ -144,7 +144,7 @@ def plot_map(model: Any, X: Any, ax: Axes | None = None, resolution: int = 200) 
     -------
     matplotlib Axes
     """
-    points, ax = _training_points(model, X, plane_model=True), _axes(ax)
+    points, ax = _training_points(model, X, plane_model=True), get_axes(ax)
     x, y, grid = _grid(points, resolution)
     image = _mixed(_on_grid(model.predict_proba, grid)).reshape(len(y), len(x), 3)
     # Grid points are the centres of the image's pixels.
@@ -178,7 +178,7 @@ def plot_uncertainty(model: Any, X: Any, ax: Axes | None = None) -> Axes:
     >>> X, y = make_moons_with_outliers(200, n_outliers=0, random_state=0)
     >>> ax = plot_uncertainty(LaplacianKModes(2, random_state=0).fit(X), X)
     """
-    points, ax = _training_points(model, X), _axes(ax)
+    points, ax = _training_points(model, X), get_axes(ax)
     return _by_value(ax, points, assignment_entropy(model.assignments_), "uncertainty (0 certain, 1 even)", 1)
 
 
@@ -215,7 +215,7 @@ def plot_crowding(model: Any, X: Any, ax: Axes | None = None, *, features: Any =
             f"Got None; pass the array of {model.n_features_in_} features."
         )
     density = neighbor_log_density(model, points if features is None else features)
-    return _by_value(_axes(ax), points, density, "log density", -1)
+    return _by_value(get_axes(ax), points, density, "log density", -1)
 
 
 def _by_value(ax: Axes, points: Array, values: Array, label: str, top: int) -> Axes:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .style import PALETTE, _axes, _whole_numbers, _without_sides
+from .style import PALETTE, get_axes, hide_sides, show_whole_numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,7 +33,7 @@ def plot_convergence(model: Any, ax: Axes | None = None) -> Axes:
         The axes of the objective.
     """
     check_is_fitted(model)
-    ax = _axes(ax)
+    ax = get_axes(ax)
     objective_color, gap_color = PALETTE[:2]
     steps = np.arange(1, len(model.history_) + 1)
     gap_ax = ax.twinx()
@@ -43,12 +43,12 @@ def plot_convergence(model: Any, ax: Axes | None = None) -> Axes:
         gap_ax.set_yscale("log")
     else:  # without smoothing each step is exact and the gap is 0
         gap_ax.set_ylim(bottom=0)
-    _whole_numbers(ax.xaxis)
+    show_whole_numbers(ax.xaxis)
     ax.set_xlabel("alternation")
     ax.set_ylabel("objective", color=objective_color)
     gap_ax.set_ylabel("certified gap", color=gap_color)
     for each in (ax, gap_ax):
-        _without_sides(each, "top")
+        hide_sides(each, "top")
     return ax
 
 
@@ -76,7 +76,7 @@ def plot_path(path: Iterable[Any], ax: Axes | None = None) -> Axes:
     >>> ax = plot_path(fit_path(X, 2, n_steps=5, random_state=0))
     """
     models = list(path)
-    ax = _axes(ax)
+    ax = get_axes(ax)
     changed = [0, *(int((a.labels_ != b.labels_).sum()) for a, b in pairwise(models))]
     steps = np.arange(1, len(models) + 1)
     changes_color, objective_color = PALETTE[1], PALETTE[0]
@@ -91,7 +91,7 @@ def plot_path(path: Iterable[Any], ax: Axes | None = None) -> Axes:
     objective_ax.plot(steps[finite], objectives[finite], "o-", color=objective_color)
     objective_ax.set_ylabel("objective", color=objective_color)
     for each in (ax, objective_ax):
-        _without_sides(each, "top")
+        hide_sides(each, "top")
     return ax
 
 
@@ -117,7 +117,7 @@ def plot_selection(selection: Selection, ax: Axes | None = None) -> Axes:
     >>> X, y = make_moons_with_outliers(200, n_outliers=0, random_state=0)
     >>> ax = plot_selection(select(X, range(2, 5), random_state=0))
     """
-    ax = _axes(ax)
+    ax = get_axes(ax)
     selection.plot(ax)
     return ax
 

@@ -46,13 +46,13 @@ def cluster_colors(n_clusters: int) -> Array:
     (3, 3)
     """
     if n_clusters <= len(PALETTE):
-        to_rgb = _matplotlib("colors").to_rgb
+        to_rgb = import_matplotlib("colors").to_rgb
         return np.array([to_rgb(name) for name in PALETTE[:n_clusters]])
     # The very end of viridis is too light on white.
-    return np.asarray(_matplotlib("cm").viridis(np.linspace(0, 0.95, n_clusters))[:, :3])
+    return np.asarray(import_matplotlib("cm").viridis(np.linspace(0, 0.95, n_clusters))[:, :3])
 
 
-def _matplotlib(module: str) -> Any:
+def import_matplotlib(module: str) -> Any:
     """A module of matplotlib, which is only needed once something is drawn."""
     from importlib import import_module
 
@@ -70,9 +70,9 @@ def columns_without_names() -> Iterator[None]:
         yield
 
 
-def _axes(ax: Axes | None) -> Axes:
+def get_axes(ax: Axes | None) -> Axes:
     """The given axes, or the current ones."""
-    return _matplotlib("pyplot").gca() if ax is None else ax
+    return import_matplotlib("pyplot").gca() if ax is None else ax
 
 
 def _training_points(model: Any, X: Any, *, plane_model: bool = False) -> Array:
@@ -112,15 +112,15 @@ def _dots(ax: Axes, points: Array, color: Any, size: float = 7) -> None:
     ax.scatter(points[:, 0], points[:, 1], s=size, c=color, linewidths=0, zorder=1)
 
 
-def _without_sides(ax: Axes, *sides: str) -> None:
+def hide_sides(ax: Axes, *sides: str) -> None:
     """Leave out sides of the frame."""
     for side in sides:
         ax.spines[side].set_visible(False)
 
 
-def _whole_numbers(axis: Any) -> None:
+def show_whole_numbers(axis: Any) -> None:
     """Ticks at whole numbers only."""
-    axis.set_major_locator(_matplotlib("ticker").MaxNLocator(integer=True, min_n_ticks=1))
+    axis.set_major_locator(import_matplotlib("ticker").MaxNLocator(integer=True, min_n_ticks=1))
 
 
 def _frame(ax: Axes) -> Axes:
