@@ -98,3 +98,13 @@ def neighbor_graph(X, k=8):
     np.put_along_axis(near, order[:, 1 : k + 1], True, axis=1)
     scale = np.take_along_axis(D, order[:, [min(7, len(D) - 1)]], axis=1)
     return sp.csr_array(np.where(near | near.T, np.exp(-D * D / (scale * scale.T)), 0.0))
+
+
+def dense_cut(W, labels, K):
+    """Normalised cut of a dense affinity by its definition."""
+    total = 0.0
+    for k in range(K):
+        inside = labels == k
+        weight = W[inside].sum()
+        total += W[np.ix_(inside, ~inside)].sum() / weight if weight else 1.0
+    return total

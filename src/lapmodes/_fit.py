@@ -31,7 +31,7 @@ from .graph.neighbors import NeighborIndex, make_index, search_neighbors
 from .solve.alternate import alternate
 from .solve.objective import nearest_mode
 from .start import make_start
-from .start.consensus import StartInputs, start_inputs
+from .start.consensus import StartInputs, is_large, start_inputs
 
 SCALE_SAMPLE = 500
 """Points on which the scale of many points with a given graph is estimated."""
@@ -112,7 +112,7 @@ def _find_neighbors(
     n, on_graph = X.shape[0], settings.affinity == "precomputed"
     reach = neighbors_needed(settings.affinity, settings.n_neighbors, settings.bandwidth)
     if settings.consensus and not on_graph:
-        reach = max(reach, 2 * settings.n_neighbors)
+        reach = max(reach, settings.n_neighbors * (1 if is_large(n, settings.n_clusters) else 2))
     reach = min(reach, n - 1)
     if given.neighbors is not None or reach == 0:
         return None, given.neighbors

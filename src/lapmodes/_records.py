@@ -19,6 +19,9 @@ MANY_POINTS = 20_000
 """Above this, work that grows faster than the search for neighbours is done on samples or on coarser graphs."""
 MANY_CLUSTERS = 256
 """From here on, work that grows with the square of the number of clusters is left out."""
+SAME = 1e-9
+"""Where the best of several is taken, differences up to this are none, and the first one counts: rounding must not
+choose."""
 CHUNK_ENTRIES = 2**16
 
 

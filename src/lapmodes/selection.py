@@ -15,10 +15,9 @@ from ._progress import Step, no_step, watch
 from ._records import MANY_POINTS, Array, Neighbors, Problem, Solution
 from ._rows import adjusted_rand
 from ._settings import Settings
-from .graph.laplacian import build_graph
+from .graph.laplacian import build_graph, normalized_cut
 from .graph.neighbors import make_index
 from .start import consensus_start
-from .start.communities import normalized_cut
 from .start.consensus import Consensus, StartInputs, find_consensus, make_partition, start_inputs
 from .start.density_modes import log_density
 from .start.spectral import smooth_values
@@ -268,7 +267,7 @@ def _row(
         eigengap,
         valley_depth(inputs, found.labels, K),
         float(np.mean([adjusted_rand(labels, other) for other in found.partitions])),
-        normalized_cut(inputs.graphs[0].affinity, labels),
+        normalized_cut(inputs.graphs[0].affinity, labels, K) / K,
         solution.objective,
         solution.gap,
         np.bincount(labels, minlength=K).min(),

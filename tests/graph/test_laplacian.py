@@ -7,10 +7,10 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
-from reference import random_affinity
+from reference import dense_cut, random_affinity
 from scipy.sparse.csgraph import connected_components, laplacian
 
-from lapmodes.graph.laplacian import LINK, build_graph, empty_graph, link_pairs
+from lapmodes.graph.laplacian import LINK, build_graph, empty_graph, link_pairs, normalized_cut
 
 
 def test_laplacians_agree_with_scipy():
@@ -77,3 +77,11 @@ def test_links_are_strong_symmetric_and_counted_once():
     np.testing.assert_array_equal(linked[rest], W.toarray()[rest])
     assert link_pairs(W, np.empty((0, 2), dtype=int)) is W
     assert link_pairs(sp.csr_array((3, 3)), np.array([[0, 2]])).toarray()[2, 0] > 0
+
+
+def test_normalised_cut_against_the_dense_formula():
+    rng = np.random.default_rng(1)
+    W = random_affinity(rng, 30)
+    labels = rng.integers(4, size=30)
+    labels[labels == 3] = 2
+    assert normalized_cut(W, labels, 4) == pytest.approx(dense_cut(W.toarray(), labels, 4))

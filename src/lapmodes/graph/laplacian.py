@@ -62,3 +62,11 @@ def link_pairs(W: Any, pairs: Array | None) -> Any:
 def empty_graph(n: int, dtype: Any) -> Graph:
     """A graph without edges."""
     return build_graph(csr_array((n, n), dtype=dtype))
+
+
+def normalized_cut(W: Any, labels: Array, K: int) -> float:
+    """Sum over clusters of the share of their degree that leaves them; 1 for a cluster without edges."""
+    degree, within = np.zeros(K), np.zeros(K)
+    indptr, indices, weights = row_arrays(W)
+    _native.cluster_degrees(indptr, indices, weights, labels.astype(np.int32, copy=False), degree, within)
+    return float((1 - within / np.where(degree > 0, degree, 1)).sum())

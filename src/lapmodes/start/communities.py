@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import coo_array
 
 from .. import _native
-from .._records import MANY_CLUSTERS, MANY_POINTS, Array
+from .._records import MANY_CLUSTERS, MANY_POINTS, SAME, Array
 from .._rows import row_arrays
 
 RUNS = 5
@@ -18,8 +18,6 @@ SEARCHES = 20
 COARSE_MEMBERS = 500
 """Where there are many points, and more than this a cluster, the resolution is searched for on a graph of small
 communities."""
-SAME = 1e-9
-"""Modularities this near are equal, and the first run counts: rounding must not choose."""
 FINE = 8
 """Resolution of these, a cluster: some ten to a hundred of them make one."""
 
@@ -121,12 +119,3 @@ def modularity(W: Any, labels: Array) -> float:
     A = weights_between(W, labels)
     total = A.sum()
     return float(np.trace(A) / total - np.square(A.sum(axis=1) / total).sum()) if total > 0 else 0.0
-
-
-def normalized_cut(W: Any, labels: Array) -> float:
-    """Mean over clusters of the share of their degree that leaves them."""
-    K = int(labels.max()) + 1
-    degree, within = np.zeros(K), np.zeros(K)
-    indptr, indices, weights = row_arrays(W)
-    _native.cluster_degrees(indptr, indices, weights, labels.astype(np.int32, copy=False), degree, within)
-    return float(np.mean(1 - within / np.where(degree > 0, degree, 1)))

@@ -5,15 +5,17 @@ Each family of candidates has one voice, however many candidates it has. What al
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_array
 
-from .._records import MANY_CLUSTERS, MANY_POINTS, Array, Graph, Neighbors, Points, Tree
+from .._records import MANY_CLUSTERS, MANY_POINTS, SAME, Array, Graph, Neighbors, Points, Tree
 from .._rows import adjusted_rand, contingency, largest_columns, one_hot
 from ..graph.affinity import gaussian_weights, local_scale, shared_weights, symmetric
 from ..graph.laplacian import build_graph
@@ -34,8 +36,6 @@ TRUST_POWER = 6
 """Candidates count as much as their agreement with the chosen one to this power."""
 FAINT = 1e-6
 """Least weight of an edge of the spanning tree: enough to connect, too little to matter elsewhere."""
-SAME = 1e-9
-"""Agreements this near are equal, and the first candidate counts: rounding must not choose."""
 
 
 @dataclass(frozen=True)
@@ -79,15 +79,22 @@ class Consensus:
         return self.partitions[self.chosen]
 
 
+def is_large(n: int, K: int) -> bool:
+    """Whether candidates must be content with the neighbours and the graph of the fit."""
+    return K >= MANY_CLUSTERS or n > HUGE_POINTS
+
+
 def start_inputs(points: Points, graph: Graph, neighbors: Neighbors | None, n_neighbors: int, K: int) -> StartInputs:
-    """From the (2 n_neighbors) nearest neighbours of all points; from the graph alone where there are none."""
+    """From the nearest neighbours of all points, twice n_neighbors if not `is_large`; from the graph where there are none."""
     if neighbors is None:
         return StartInputs(points, (build_graph(graph.affinity.astype(np.float64)),))
-    large = K >= MANY_CLUSTERS or points.n > HUGE_POINTS
+    large = is_large(points.n, K)
     rough = large or (points.n > MANY_POINTS and points.X.shape[1] > TREE_DIMENSIONS)
     few = min(max(n_neighbors // 2 - 2, 0), neighbors.indices.shape[1] - 1)
     cores = (None, neighbors.distances[:, few])
-    trees = tuple(spanning_tree(points.X, neighbors, points.threads, core, rough=rough) for core in cores)
+    at_once = 1 if K >= MANY_CLUSTERS else points.threads
+    build = partial(spanning_tree, points.X, neighbors, points.threads, rough=rough)
+    trees = tuple(_in_parallel(build, cores, at_once))
     graphs = (graph,) if large else _hub_free_graphs(neighbors, trees[0], n_neighbors, points.threads)
     return StartInputs(points, graphs, neighbors, trees, n_neighbors)
 
@@ -113,6 +120,14 @@ def _hub_free_graphs(neighbors: Neighbors, tree: Tree, n_neighbors: int, threads
             W = symmetric(near.indices, gaussian_weights(near, scale, scale, threads=threads))
         graphs.append(build_graph(csr_array(W.maximum(bonds))))
     return tuple(graphs)
+
+
+def _in_parallel(make: Callable[[Any], Any], items: Sequence[Any], threads: int) -> list[Any]:
+    """What is made of each item, as many at once as there are threads; none depends on another."""
+    if threads == 1:  # in this thread: what one frees the next uses again
+        return [make(item) for item in items]
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(make, items))
 
 
 def list_candidates(inputs: StartInputs, K: int) -> list[Candidate]:
@@ -143,12 +158,9 @@ def find_consensus(inputs: StartInputs, K: int, rng: np.random.RandomState, *, s
     """Make the candidates, choose the one that the others agree with most, and count the votes."""
     candidates = list_candidates(inputs, K)
     seeds = rng.randint(2**31 - 1, size=len(candidates)).tolist()
-    jobs = [(candidate, inputs, K, seed) for candidate, seed in zip(candidates, seeds, strict=True)]
-    if inputs.points.threads == 1 or K >= MANY_CLUSTERS:  # in this thread: what one frees the next uses again
-        made = [make_partition(*job) for job in jobs]
-    else:
-        with ThreadPoolExecutor(inputs.points.threads) as pool:
-            made = list(pool.map(lambda job: make_partition(*job), jobs))
+    at_once = 1 if K >= MANY_CLUSTERS else inputs.points.threads
+    jobs = list(zip(candidates, seeds, strict=True))
+    made = _in_parallel(lambda job: make_partition(job[0], inputs, K, job[1]), jobs, at_once)
     full = [i for i, labels in enumerate(made) if np.unique(labels).size == K] or [0]
     return choose([candidates[i] for i in full], [made[i] for i in full], K, sparse=sparse)
 

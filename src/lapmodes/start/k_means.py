@@ -7,15 +7,13 @@ from dataclasses import replace
 import numpy as np
 
 from .._progress import Step, no_step
-from .._records import Array, Points, Problem, Start
+from .._records import SAME, Array, Points, Problem, Start
 from .._rows import one_hot
 from ..solve.alternate import Stopping, alternate
 from ..solve.objective import kernel_values, nearest_mode
 
 RESTARTS = 10
 STOPPING = Stopping(tol=1e-3, max_iter=300, exact=False)
-SAME = 1e-9
-"""Relative differences up to this are none, and the first run counts: rounding must not choose."""
 
 
 def best_kmeans(

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array, eye_array
 
 from ..._records import Array, Graph
 from ..._rows import one_hot
-from ...graph.laplacian import build_graph
+from ...graph.laplacian import build_graph, normalized_cut
 from ...start.spectral import smooth_vectors
 from .base import Baseline, affinity_of
 
@@ -125,7 +125,7 @@ def unit_eigenvectors(
 def best_cut(graph: Graph, rows: Array, rng: np.random.RandomState, *, n_init: int, max_iter: int = 100) -> Cut:
     """The lowest normalised cut among discretisations from several first rotations."""
     found = (discretize(rows, first_rotation(rows, rng), max_iter) for _ in range(n_init))
-    cuts = (Cut(labels, normalized_cut(graph, labels, rows.shape[1]), n_iter) for labels, n_iter in found)
+    cuts = (Cut(labels, normalized_cut(graph.affinity, labels, rows.shape[1]), n_iter) for labels, n_iter in found)
     return min(cuts, key=lambda each: each.cut)
 
 
@@ -161,11 +161,3 @@ def nearest_rotation(rows: Array, Y: Array) -> Array:
     # The slower LAPACK driver converges also for the exact zeros that empty clusters bring.
     U, _, Vt = svd(rows.T @ Y, lapack_driver="gesvd")
     return np.asarray(U @ Vt)
-
-
-def normalized_cut(graph: Graph, labels: Array, K: int) -> float:
-    """Sum over clusters of the weight that leaves the cluster over the weight at its points."""
-    Y = one_hot(labels, K, np.float64)
-    inside = np.einsum("nk,nk->k", Y, graph.affinity @ Y)
-    total = graph.degrees @ Y
-    return float(K - (inside / np.where(total > 0, total, 1)).sum())
