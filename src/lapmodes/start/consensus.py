@@ -85,7 +85,7 @@ def is_large(n: int, K: int) -> bool:
 
 
 def start_inputs(points: Points, graph: Graph, neighbors: Neighbors | None, n_neighbors: int, K: int) -> StartInputs:
-    """From the nearest neighbours of all points, twice n_neighbors if not `is_large`; from the graph where there are none."""
+    """From the neighbours of all points, twice n_neighbors if not `is_large`; from the graph where there are none."""
     if neighbors is None:
         return StartInputs(points, (build_graph(graph.affinity.astype(np.float64)),))
     large = is_large(points.n, K)
