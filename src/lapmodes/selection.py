@@ -53,7 +53,7 @@ class Selection:
     """The result of :func:`select`."""
 
     n_clusters: int
-    """The recommendation: the largest number of clusters on which unlike methods agree best."""
+    """The recommendation: a number of clusters on which unlike methods agree best, and which is stable."""
     lam: float
     """The smoothness of the recommended row of the table."""
     bandwidth: float
@@ -122,12 +122,12 @@ def select(
     Returns
     -------
     Selection
-        `n_clusters` is the largest number whose agreement is within 0.01 of the best: coarser partitions into unions
-        of clusters find agreement too. Its table has the fields:
+        `n_clusters` is the most stable of the numbers whose agreement is within 0.01 of the best, and the largest of
+        equally stable ones: coarser partitions into unions of clusters find agreement too. Its table has the fields:
 
         - 'n_clusters', 'lam', 'bandwidth';
-        - 'agreement': upper quartile of the adjusted Rand index between families of candidates (NaN where there is
-          one family: a given graph in many dimensions; the stability decides then);
+        - 'agreement': upper quartile of the highest adjusted Rand index between two families of candidates (NaN where
+          there is one family: a given graph in many dimensions; the stability decides then);
         - 'stability': mean adjusted Rand index of the chosen candidate with itself on random nine tenths of the points;
         - 'eigengap': log ratio of the next to the last eigenvalue of the normalised Laplacian (NaN above 20,000
           points);
@@ -197,10 +197,17 @@ def _wanted(n_clusters: Iterable[int] | None, n: int) -> list[int]:
 
 def _conclusion(table: Array, labels: dict[int, Array]) -> Selection:
     preferred = {name: _preferred(table, name) for name in CRITERIA if not np.isnan(table[name]).all()}
-    K = next(iter(preferred.values()))
+    K = _recommended(table)
     own = table[table["n_clusters"] == K]
     best = own[own["support"].argmax()]
     return Selection(K, float(best["lam"]), float(best["bandwidth"]), table, preferred, labels)
+
+
+def _recommended(table: Array) -> int:
+    """Of the numbers that the families agree on best, the most stable one; of equals the largest."""
+    agreement = table["agreement"]
+    best = np.isnan(agreement) | (agreement >= np.nanmax(agreement, initial=0.0) - TIES["agreement"])
+    return _preferred(table[best], "stability")
 
 
 def _preferred(table: Array, name: str) -> int:
@@ -275,15 +282,13 @@ def _row(
 
 
 def _typical(found: Consensus) -> float:
-    """Upper quartile over pairs of families of the mean adjusted Rand index between their candidates.
+    """Upper quartile over pairs of families of the highest adjusted Rand index between their candidates.
 
     Candidates of one family agree on any number of clusters, so they say nothing of it; NaN where there is one family.
     """
     families, family = np.unique([candidate.family for candidate in found.candidates], return_inverse=True)
-    member = np.eye(families.size)[family]
-    means = (member.T @ found.pairs @ member) / np.outer(member.sum(axis=0), member.sum(axis=0))
-    between = means[np.triu_indices(families.size, 1)]
-    return float(np.quantile(between, 0.75)) if between.size else np.nan
+    between = [found.pairs[family == i][:, family == j].max() for i in range(families.size) for j in range(i)]
+    return float(np.quantile(between, 0.75)) if between else np.nan
 
 
 def eigengaps(inputs: StartInputs, most: int, rng: np.random.RandomState) -> Array:
