@@ -13,6 +13,7 @@ from .options import (
     Clusters,
     Columns,
     Config,
+    Decimal,
     Delimiter,
     Drop,
     Encoding,
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
 Metric = Literal["euclidean", "cosine"]
 AFFINITIES = ("auto", "binary", "heat", "self-tuning", "entropic", "anchor")
 SECOND_SCREEN = {
-    "Model": ("lam", "bandwidth", "affinity", "neighbors", "graph", "seed", "set"),
-    "Reading": ("delimiter", "encoding", "array", "names", "image"),
+    "Model": ("lam", "bandwidth", "affinity", "neighbors", "seed", "set"),
+    "Reading": ("delimiter", "decimal", "encoding", "array", "graph", "names", "image"),
     "Running": ("report", "config"),
 }
 """Options that ``--help`` leaves to ``--help-more``, group by group."""
@@ -107,7 +108,7 @@ def fit(
             metavar="KIND",
             callback=check_affinity,
             autocompletion=lambda: AFFINITIES,
-            help="binary heat self-tuning entropic anchor.",
+            help="binary heat self-tuning entropic anchor",
         ),
     ] = "auto",
     neighbors: Annotated[int | None, typer.Option(min=1, metavar="N", help="In the graph. [default: 10]")] = None,
@@ -117,6 +118,7 @@ def fit(
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Other parameters. [default: none]")
     ] = None,
     delimiter: Delimiter = None,
+    decimal: Decimal = None,
     encoding: Encoding = "utf-8",
     array: ArrayName = None,
     names: Annotated[
@@ -157,6 +159,7 @@ def fit(
         jobs=jobs,
         set=set or [],
         delimiter=delimiter,
+        decimal=decimal,
         encoding=encoding,
         array=array,
         names=names,

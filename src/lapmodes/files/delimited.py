@@ -10,16 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from .base import FileError, Format, Reading, Table, first_line, require
+from .numerals import converted, is_text, null_marks, understand, understood
 
 PURPOSE = "Reading and writing CSV files"
 HEAD_BYTES = 2**16
-"""Bytes at the start of a file from which its delimiter, decimal sign and header are found."""
+"""Bytes at the start of a file from which its delimiter and header are found."""
 DELIMITERS = ",;\t|"
 TAB_ENDINGS = (".tsv", ".tab")
 OTHER = {"<!doctype html": "a web page", "<html": "a web page", "<?xml": "XML", "{": "JSON", "[{": "JSON", "[[": "JSON"}
 """How text starts that is something else."""
-MISSING = ("?", "-", "--", ".", "None", "none", "<NA>", "missing", " ")
-"""Marks of a missing number that people use beside those that Arrow knows."""
 NUMBER = re.compile(r"^\s*[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?\s*$")
 
 
@@ -31,7 +30,7 @@ def read(path: Path, reading: Reading) -> Table:
         columns = _parsed(csv, path, options)
         if "binary" in map(str, columns.schema.types):  # what Arrow makes of text that is not UTF-8
             raise ValueError("invalid utf8")
-        return Table(columns=columns)
+        return understood(columns, reading, lambda names: _texts(path, options, names), _usual_decimal(options))
 
 
 def _parsed(csv: Any, path: Path, options: dict[str, Any]) -> Any:
@@ -45,6 +44,21 @@ def _parsed(csv: Any, path: Path, options: dict[str, Any]) -> Any:
     return csv.read_csv(path, **options)
 
 
+def _texts(path: Path, options: dict[str, Any], names: Sequence[str]) -> Any:
+    """Some columns as the text that stands in the file."""
+    csv, pa = require("pyarrow.csv", "cli", PURPOSE), require("pyarrow", "cli", PURPOSE)
+    nulls = options["convert_options"].null_values
+    convert = csv.ConvertOptions(
+        include_columns=list(names), column_types=dict.fromkeys(names, pa.string()), null_values=nulls
+    )
+    return csv.read_csv(path, **(options | {"convert_options": convert}))
+
+
+def _usual_decimal(options: dict[str, Any]) -> str:
+    """The likelier decimal sign: semicolons stand between the cells where commas stand within numbers."""
+    return "," if options["parse_options"].delimiter == ";" else "."
+
+
 def batches(path: Path, reading: Reading, columns: Sequence[str], numeric: Sequence[str], rows: int) -> Iterator[Table]:
     """Some columns, piece by piece; those in `numeric` must hold numbers."""
     csv, pa = require("pyarrow.csv", "cli", PURPOSE), require("pyarrow", "cli", PURPOSE)
@@ -53,12 +67,21 @@ def batches(path: Path, reading: Reading, columns: Sequence[str], numeric: Seque
     convert = options["convert_options"]
     convert.include_columns = list(columns)
     with _one_sentence(path):
-        found = csv.open_csv(path, **options).schema
-        convert.column_types = {
-            name: pa.float64() for name in numeric if not pa.types.is_boolean(found.field(name).type)
-        }
+        kinds = {item.name: item.type for item in csv.open_csv(path, **options).schema}
+        texts = [name for name in numeric if not pa.types.is_boolean(kinds[name])]
+        convert.column_types = dict.fromkeys(texts, pa.string())
+        first = pa.Table.from_batches([csv.open_csv(path, **options).read_next_batch()])
+        found = understand(first.select(list(numeric)), reading, _usual_decimal(options))
+        commas = [name for name, spelling in found.spellings.items() if spelling.decimal == ","]
+        plain = [
+            name for name in texts if name not in commas and not (is_text(kinds[name]) and name in found.spellings)
+        ]
+        convert.column_types |= dict.fromkeys(plain, pa.float64())
+        row = 0
         for batch in csv.open_csv(path, **options):
-            yield Table(columns=pa.Table.from_batches([batch]))
+            columns_read = converted(pa.Table.from_batches([batch]), found.spellings, row)
+            yield Table(columns=columns_read, spellings=found.spellings, understood=found.lines if row == 0 else ())
+            row += batch.num_rows
 
 
 def column_names(path: Path, reading: Reading) -> list[str]:
@@ -106,23 +129,20 @@ def explained(text: str) -> str:
 
 
 def _options(path: Path, reading: Reading) -> dict[str, Any]:
-    """How Arrow shall parse this file: its delimiter, decimal sign and header, from the first lines."""
+    """How Arrow shall parse this file: its delimiter and header, from the first lines."""
     csv = require("pyarrow.csv", "cli", PURPOSE)
     encoding, head = _head(path, reading.encoding)
     delimiter = reading.delimiter or ("\t" if path.suffix.lower() in TAB_ENDINGS else guess_delimiter(head))
     if delimiter == " " and reading.delimiter is None and any("  " in line.strip() for line in head):
         raise FileError(f"{str(path)!r} lines its columns up with spaces. Put one comma or tab between them.")
     names = [cell.strip().strip('"') for cell in head[0].split(delimiter)]
-    decimal = "," if delimiter != "," and _decimal_comma(head[1:]) else "."
     read_options = csv.ReadOptions(encoding=encoding)
     if all(NUMBER.match(name) for name in names):  # no header
         read_options.column_names = [f"column_{i + 1}" for i in range(len(names))]
     return {
         "read_options": read_options,
         "parse_options": csv.ParseOptions(delimiter=delimiter, newlines_in_values='"' in "".join(head)),
-        "convert_options": csv.ConvertOptions(
-            decimal_point=decimal, null_values=[*csv.ConvertOptions().null_values, *MISSING]
-        ),
+        "convert_options": csv.ConvertOptions(null_values=null_marks()),
     }
 
 
@@ -148,17 +168,17 @@ def _head(path: Path, encoding: str) -> tuple[str, list[str]]:
 
 
 def guess_delimiter(lines: Sequence[str]) -> str:
-    """The sign that splits the most lines into the same number of cells, more than one; else a space."""
+    """The sign that splits the most lines into the same number of cells, more than one; else a space.
 
-    def evenness(sign: str) -> tuple[float, int]:
+    Commas come last, since they may stand within numbers too.
+    """
+
+    def evenness(sign: str) -> tuple[float, bool, int]:
         counts = [line.count(sign) for line in lines[:100]]
         usual = max(set(counts), key=counts.count)
-        return (counts.count(usual) / len(counts), usual) if usual else (0.0, 0)
+        return (counts.count(usual) / len(counts), sign != ",", usual) if usual else (0.0, False, 0)
 
     best = max(DELIMITERS, key=evenness)
+    if best == "," and "," not in lines[0] and all(NUMBER.match(line) for line in lines[1:]):
+        return ";"  # one column, with decimal commas
     return best if any(best in line for line in lines) else " "
-
-
-def _decimal_comma(lines: Sequence[str]) -> bool:
-    text = "\n".join(lines)
-    return bool(re.search(r"\d,\d", text)) and not re.search(r"\d\.\d", text)
