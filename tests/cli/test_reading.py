@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+
 import pyarrow.csv
 import pytest
 
@@ -66,3 +68,22 @@ def test_the_decimal_sign_can_be_forced(here, lapmodes):
         assert largest / 100 < max(modes) <= largest
     result = lapmodes("fit", "x.csv", "-k", 2, "--decimal", "x", "--overwrite")
     assert result.exit_code == 3 and "--decimal must be '.' or ','. Got 'x' instead." in result.stderr
+
+
+def test_a_packed_table_gives_the_same_clusters(here, lapmodes, expected):
+    (here / "x.csv.gz").write_bytes(gzip.compress(plain().encode()))
+    result = lapmodes("fit", "x.csv.gz", "-k", 2, "--no-report")
+    assert result.exit_code == 0, result.output
+    assert clusters(here / "x.lapmodes" / "assignments.csv") == expected
+    assert lapmodes("predict", "x.lapmodes", "x.csv.gz").exit_code == 0
+    assert clusters(here / "x.clusters.csv") == expected
+
+
+def test_windows_text_is_understood(here, lapmodes, expected):
+    (here / "x.csv").write_text(european(), encoding="cp1252")
+    result = lapmodes("fit", "x.csv", "-k", 2, "--no-report")
+    assert result.exit_code == 0, result.output
+    assert "Read as Windows-1252 text" in result.stderr and "€ signs" in result.stderr
+    result = lapmodes("predict", "x.lapmodes", "x.csv")
+    assert result.exit_code == 0 and "Read as Windows-1252 text" in result.stderr
+    assert clusters(here / "x.clusters.csv") == expected

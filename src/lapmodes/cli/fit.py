@@ -119,7 +119,7 @@ def fit(
     ] = None,
     delimiter: Delimiter = None,
     decimal: Decimal = None,
-    encoding: Encoding = "utf-8",
+    encoding: Encoding = None,
     array: ArrayName = None,
     names: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A matrix's columns, one a line. [default: none]")
@@ -186,12 +186,12 @@ def fit_picture(options: FitOptions, output: Path | None, *, overwrite: bool, qu
 
 def fit_rows(options: FitOptions, output: Path | None, *, report: bool, overwrite: bool, quiet: bool) -> None:
     """Fit and write the whole folder of results, or nothing."""
-    from ..files.atomic import check_folder_target, file_name, whole_folder
+    from ..files.atomic import check_folder_target, stem, whole_folder
     from ..report.page import plotly_file
     from .fitting import fit_model, prepare
     from .outputs import write_folder
 
-    target = output or Path(f"{file_name(options.data).absolute().stem}.lapmodes")
+    target = output or Path(f"{stem(options.data)}.lapmodes")
     check_folder_target(target, overwrite=overwrite)
     if report:
         plotly_file()  # its absence is said before the work, not after it

@@ -60,7 +60,7 @@ class FitOptions:
     set: list[str] = field(default_factory=list)
     delimiter: str | None = None
     decimal: str | None = None
-    encoding: str = "utf-8"
+    encoding: str | None = None
     array: str | None = None
     names: Path | None = None
     image: str | None = None

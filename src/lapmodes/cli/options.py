@@ -55,7 +55,7 @@ Scale = Annotated[
 ]
 Delimiter = Annotated[str | None, typer.Option(metavar="SIGN", help="Of a CSV file. [default: found]")]
 Decimal = Annotated[str | None, typer.Option(metavar="SIGN", help="Of numbers in text. [default: found]")]
-Encoding = Annotated[str, typer.Option(metavar="NAME", help="Of a CSV file.")]
+Encoding = Annotated[str | None, typer.Option(metavar="NAME", help="Of text. [default: found]")]
 ArrayName = Annotated[str | None, typer.Option(metavar="NAME", help="Of an .npz or .h5ad. [default: X, X_pca]")]
 Seed = Annotated[int, typer.Option(min=0, metavar="N", help="Of the random start.")]
 Jobs = Annotated[int | None, typer.Option(metavar="N", help="Threads. [default: all cores]")]
@@ -153,7 +153,11 @@ def further_parameters(pairs: Sequence[str]) -> dict[str, Any]:
 
 
 def reading_of(
-    delimiter: str | None, encoding: str, array: str | None, image: str | None = None, decimal: str | None = None
+    delimiter: str | None,
+    encoding: str | None,
+    array: str | None,
+    image: str | None = None,
+    decimal: str | None = None,
 ) -> Reading:
     """How to read a file, from the options."""
     from ..files import Reading

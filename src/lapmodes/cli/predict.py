@@ -24,7 +24,7 @@ class PredictOptions:
     keep: str | None = None
     delimiter: str | None = None
     decimal: str | None = None
-    encoding: str = "utf-8"
+    encoding: str | None = None
     array: str | None = None
     jobs: int | None = None
 
@@ -41,7 +41,7 @@ def predict(
     keep: Annotated[str | None, typer.Option(metavar="A,B", help="Columns to copy. [default: none]")] = None,
     delimiter: Delimiter = None,
     decimal: Decimal = None,
-    encoding: Encoding = "utf-8",
+    encoding: Encoding = None,
     array: ArrayName = None,
     jobs: Jobs = None,
     overwrite: Overwrite = False,
@@ -99,10 +99,10 @@ def predict_file(options: PredictOptions, *, overwrite: bool, quiet: bool) -> No
 
 def default_target(data: Path) -> Path:
     """Where a result goes if nobody says: named after the data, or through the pipe that the data came from."""
-    from ..files.atomic import PIPE
+    from ..files.atomic import PIPE, stem
     from .outputs import output_suffix
 
-    return PIPE if data == PIPE else Path(f"{data.stem}.clusters{output_suffix(data)}")
+    return PIPE if data == PIPE else Path(f"{stem(data)}.clusters{output_suffix(data)}")
 
 
 def map_rows(

@@ -28,7 +28,8 @@ class Reading:
 
     delimiter: str | None = None
     """Of a delimited file; found from its first lines if None."""
-    encoding: str = "utf-8"
+    encoding: str | None = None
+    """Of text; found if None."""
     array: str | None = None
     """Which array of an `.npz`, or which representation (`X`, a layer or a key of `obsm`) of an `.h5ad`."""
     size: tuple[int, int] | None = None
