@@ -17,6 +17,7 @@ WAYS = {
     "UTF-8 with a mark": PLAIN.encode("utf-8-sig"),
     "UTF-16, as sheets are saved": PLAIN.encode("utf-16"),
     "old line ends": PLAIN.replace("\n", "\r").encode(),
+    "a line for Excel": b"sep=;\r\n" + PLAIN.replace(",", ";").replace(".", ",").encode(),
     "quotes": PLAIN.replace("a,b", '"a","b"').encode(),
 }
 

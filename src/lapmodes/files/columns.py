@@ -12,7 +12,7 @@ import numpy as np
 
 from .._records import Array
 from .base import FileError, listed
-from .numerals import is_numeral, is_text, null_marks
+from .numerals import is_text, numeral_mask
 
 EXACT = 2**53
 """Whole numbers beyond this lose digits as floats."""
@@ -191,11 +191,11 @@ def _counts_rows(column: Any, low: float, high: float) -> bool:
 
 def _text_reason(name: str, column: Any) -> str:
     """Text is left out; but where most values are numbers, the odd ones are named and have to be repaired."""
-    odd, n_numbers, marks = [], 0, null_marks()
-    for row, value in enumerate(column.to_pylist()):
-        if value is None or not value.strip() or value.strip() in marks:
+    odd, n_numbers = [], 0
+    for row, (value, numeral) in enumerate(zip(column.to_pylist(), numeral_mask(column), strict=True)):
+        if numeral is None:
             continue
-        if _is_number(value):
+        if numeral or _is_number(value):
             n_numbers += 1
         else:
             odd.append((row, value))
@@ -223,5 +223,5 @@ def _is_number(value: str) -> bool:
     try:
         float(value)
     except ValueError:
-        return is_numeral(value)
+        return False
     return True

@@ -145,11 +145,17 @@ def _options(path: Path, reading: Reading) -> dict[str, Any]:
     csv = require("pyarrow.csv", "cli", PURPOSE)
     encoding = text_encoding(path, reading)
     head = _head(path, encoding)
-    delimiter = reading.delimiter or ("\t" if inner_suffix(path) in TAB_ENDINGS else guess_delimiter(head))
+    said = re.fullmatch(r"sep=(.)", head[0])  # how Excel is told the delimiter
+    head = head[1:] if said and len(head) > 1 else head
+    delimiter = (
+        reading.delimiter
+        or (said[1] if said else None)
+        or ("\t" if inner_suffix(path) in TAB_ENDINGS else guess_delimiter(head))
+    )
     if delimiter == " " and reading.delimiter is None and any("  " in line.strip() for line in head):
         raise FileError(f"{str(path)!r} lines its columns up with spaces. Put one comma or tab between them.")
     names = [cell.strip().strip('"') for cell in head[0].split(delimiter)]
-    read_options = csv.ReadOptions(encoding=encoding)
+    read_options = csv.ReadOptions(encoding=encoding, skip_rows=1 if said else 0)
     if all(NUMBER.match(name) for name in names):  # no header
         read_options.column_names = [f"column_{i + 1}" for i in range(len(names))]
     return {

@@ -92,11 +92,14 @@ def is_text(kind: Any) -> bool:
     return bool(types.is_string(kind) or types.is_large_string(kind))
 
 
-def is_numeral(value: str) -> bool:
-    """Whether a text is a number in some way of writing."""
-    import pyarrow as pa
+def numeral_mask(column: Any) -> list[bool | None]:
+    """Which values of a column of text are numbers in some way of writing; None where one is missing."""
+    import pyarrow.compute as pc
 
-    return bool(value.strip()) and parsed(pa.chunked_array([[value]])) is not None
+    text = _without_marks(column)
+    bodies = _field(parsed_rows(text), "body")
+    fits = [pc.fill_null(pc.match_substring_regex(bodies, body), False) for body in BODY.values()]
+    return pc.if_else(pc.is_valid(text), pc.or_(*fits), None).to_pylist()
 
 
 def parsed(column: Any) -> Numerals | None:
@@ -128,14 +131,17 @@ def parsed_rows(text: Any) -> Any:
     return pc.extract_regex(text, CELL)
 
 
-def understand(columns: Any, reading: Reading, usual: str = ".") -> Understanding:
+def understand(
+    columns: Any, reading: Reading, usual: str = ".", found: Mapping[str, Numerals] | None = None
+) -> Understanding:
     """How each column of text writes its numbers, from all of its values.
 
     A column in which 1,234 may be a thousand or not follows the other columns, and `usual` if they do not tell.
+    `found` are the columns of text that hold numbers, where they are known already.
     """
     from pyarrow import types
 
-    found = _numerals(columns)
+    found = numerals_of(columns) if found is None else found
     definite = {sign for numerals in found.values() if len(numerals.decimals) == 1 for sign in numerals.decimals}
     evidence = definite if reading.decimal is None else {reading.decimal}
     spellings: dict[str, Spelling] = {}
@@ -167,14 +173,17 @@ def understood(
     from pyarrow import types
 
     floats = [item.name for item in columns.schema if as_text is not None and types.is_floating(item.type)]
-    told = reading.decimal == "," or reading.spellings or any(n.holds(".,") for n in _numerals(columns).values())
+    found = numerals_of(columns)
+    told = reading.decimal == "," or reading.spellings or any(numerals.holds(".,") for numerals in found.values())
     texts = columns
     if as_text is not None and floats and told:
         texts = replaced(columns, as_text(floats), floats)
-    found = understand(texts, reading, usual)
+        found |= numerals_of(texts.select(floats))
+    understanding = understand(texts, reading, usual, found)
+    spellings = understanding.spellings
     if reading.decimal is None:
-        texts = replaced(texts, columns, [name for name in floats if name not in found.spellings])
-    return Table(columns=converted(texts, found.spellings), spellings=found.spellings, understood=found.lines)
+        texts = replaced(texts, columns, [name for name in floats if name not in spellings])
+    return Table(columns=converted(texts, spellings, 0, found), spellings=spellings, understood=understanding.lines)
 
 
 def replaced(columns: Any, others: Any, names: Sequence[str]) -> Any:
@@ -184,25 +193,31 @@ def replaced(columns: Any, others: Any, names: Sequence[str]) -> Any:
     return columns
 
 
-def converted(columns: Any, spellings: Mapping[str, Spelling], first_row: int = 0) -> Any:
+def converted(
+    columns: Any,
+    spellings: Mapping[str, Spelling],
+    first_row: int = 0,
+    found: Mapping[str, Numerals] | None = None,
+) -> Any:
     """The table with its columns of text as numbers where a spelling is known for them."""
     for i, name in enumerate(columns.column_names):
         if name in spellings and is_text(columns.column(i).type):
-            columns = columns.set_column(i, name, _numbers(name, columns.column(i), spellings[name], first_row))
+            numerals = (found or {}).get(name) or parsed(columns.column(i))
+            numbers = _numbers(name, columns.column(i), numerals, spellings[name], first_row)
+            columns = columns.set_column(i, name, numbers)
     return columns
 
 
-def _numerals(columns: Any) -> dict[str, Numerals]:
+def numerals_of(columns: Any) -> dict[str, Numerals]:
     """The columns of text that hold numbers."""
     texts = [item.name for item in columns.schema if is_text(item.type)]
     return {name: numerals for name in texts if (numerals := parsed(columns.column(name))) is not None}
 
 
-def _numbers(name: str, column: Any, spelling: Spelling, first_row: int) -> Any:
+def _numbers(name: str, column: Any, numerals: Numerals | None, spelling: Spelling, first_row: int) -> Any:
     """The values as floats; the first that is not written this way is named."""
     import pyarrow as pa
 
-    numerals = parsed(column)
     if numerals is not None and spelling.decimal in numerals.decimals and numerals.unit == spelling.unit:
         return numerals.numbers(spelling.decimal)
     for row, value in enumerate(_without_marks(column).to_pylist()):
