@@ -35,7 +35,7 @@ def path(
 ) -> None:
     """Follow the clusters of DATA from K-means (σ = ∞, λ = 0) to narrow kernels."""
     from .. import fit_path
-    from ..files.atomic import stem
+    from ..files.atomic import file_name
     from .fitting import FitOptions, prepare
 
     options = FitOptions(
@@ -49,7 +49,7 @@ def path(
         bandwidth=bandwidth,
         seed=seed,
     )
-    target = output or Path(f"{stem(data)}.path.csv")
+    target = output or Path(f"{file_name(data).stem}.path.csv")
     for file in (target, labels):
         if file is not None:
             check_table_target(file, overwrite=overwrite)
