@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gzip
 import io
 import json
 import os
@@ -46,6 +47,17 @@ def saved(name, write, cut=None):
         (folder / name).write_bytes(stream.getvalue()[:cut])
 
     return make
+
+
+def packed(*names):
+    """A .zip of so many tables."""
+
+    def write(stream):
+        with zipfile.ZipFile(stream, "w") as out:
+            for name in names:
+                out.writestr(name, GOOD)
+
+    return saved("x.zip", write)
 
 
 def table():
@@ -99,7 +111,10 @@ BAD_DATA = {
     "huge integers": (text(f"a\n{2**60}\n{2**61}\n{2**62}\n"), "data.csv", "too long to be exact"),
     "huge numbers": (text(GOOD + "1e300,1\n"), "data.csv", "too large to be squared"),
     "constant": (text("a,b\n" + "1,1\n" * 9), "data.csv", "it is 1 in every row"),
-    "not UTF-8": (text(b"a,b,c\n" + b"1,2,caf\xe9\n" * 9), "data.csv", "not UTF-8 text.*--encoding"),
+    "no encoding that is known": (text(b"a,b,c\n" + b"1,2,\x81\n" * 9), "data.csv", "not UTF-8 or Windows.*--encoding"),
+    "not UTF-8 as was said": (text(b"a,b\n1,caf\xe9\n"), "data.csv", "not utf-8 text.*--enc", "--encoding", "utf-8"),
+    "not ASCII as was said": (text("a,b\n1,café\n"), "data.csv", "not ascii text.*--enc", "--encoding", "ascii"),
+    "no text encoding": (text("a,b\n1,2\n"), "data.csv", "no encoding 'hex'", "--encoding", "hex"),
     "binary": (text(b"\x7fELF\0\0\1\2" * 20), "data.csv", "binary data, not delimited"),
     "ragged": (text(GOOD + "1,2,3\n"), "data.csv", "line 42 has 3 cells where the first has 2: .1,2,3."),
     "names twice": (text("a,a\n1,2\n3,4\n5,7\n"), "data.csv", "several columns named 'a'"),
@@ -140,8 +155,23 @@ BAD_DATA = {
     "dates only": (text("d\n2020-01-01\n2020-01-02\n"), "data.csv", "dates or times, not numbers.*that differ"),
     "all rows alike": (text("a,b\n" + "1,2\n" * 9), "data.csv", "All rows are the same", "--columns", "a,b"),
     "rows of zeros": (text("a,b\n" + "1,2\n0,0\n" * 9), "data.csv", "9 rows of zeros.*row 2:", "--metric", "cosine"),
-    "a sheet": (text(b"PK\3\4", "x.xlsx"), "x.xlsx", "Save the sheet as CSV"),
-    "packed": (text(b"\x1f\x8b", "x.csv.gz"), "x.csv.gz", "Unpack it first"),
+    "a sheet": (text(b"PK\3\4", "x.xls"), "x.xls", "Save the sheet as CSV"),
+    "a broken sheet": (text(b"PK\3\4", "x.xlsx"), "x.xlsx", "not a whole .xlsx file|needs openpyxl.*lapmodes.excel"),
+    "JSON cut off": (text('[{"a": 1}, {"a"', "x.json"), "x.json", "array of records.*Repair it"),
+    "JSON of one record": (text('{"a": 1}', "x.json"), "x.json", "array of records.*it is one dict"),
+    "JSON of numbers": (text("[1, 2]", "x.json"), "x.json", "number 1 is no record"),
+    "JSON too deep": (text("[" * 100_000, "x.json"), "x.json", "array of records.*recursion"),
+    "JSON lines cut off": (text('{"a": 1}\n{"a"', "x.jsonl"), "x.jsonl", "a record a line.*line 2: "),
+    "JSON without records": (text("[]", "x.json"), "x.json", "0 rows"),
+    "packed in another way": (text(b"7z", "x.7z"), "x.7z", "Unpack it first"),
+    "no gzip": (text(GOOD, "x.csv.gz"), "x.csv.gz", "not a whole .gz file"),
+    "gzip cut off": (text(gzip.compress(GOOD.encode())[:-30], "x.csv.gz"), "x.csv.gz", "not a whole .gz file"),
+    "no Zstandard": (text(GOOD, "x.csv.zst"), "x.csv.zst", "not a whole .zst file"),
+    "no zip": (text(GOOD, "x.zip"), "x.zip", "not a whole .zip file"),
+    "zip of two tables": (packed("a.csv", "b.csv"), "x.zip", "exactly one table. It holds 2 files"),
+    "zip of nothing": (packed(), "x.zip", "exactly one table. It holds 0 files"),
+    "zip of a pickle": (packed("a.pkl"), "x.zip", "not read"),
+    "zip of Parquet": (packed("a.parquet"), "x.zip", "holds a .parquet file, which is not read packed"),
     "a pickle": (text(pickle.dumps(Trap()), "x.pkl"), "x.pkl", "never read"),
     "Parquet with names twice": (
         saved("x.parquet", lambda s: pa.parquet.write_table(pa.Table.from_arrays([table()["a"]] * 2, ["a", "a"]), s)),

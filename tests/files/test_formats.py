@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
+import io
+import zipfile
+
 import numpy as np
 import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 
+from lapmodes import _archives
 from lapmodes.files import FileError, Reading, batches, formats, read
 from lapmodes.files.results import sink, write_columns
 
@@ -21,6 +26,41 @@ def test_tables_come_back_whole_and_in_pieces(tmp_path, suffix):
     assert whole.to_pydict() == {name: list(values) for name, values in COLUMNS.items()}
     pieces = [piece.columns for piece in batches(file, Reading(), ["b", "a"], ["word"], rows=12)]
     assert pa.concat_tables(pieces).to_pydict() == whole.select(["word", "b", "a"]).to_pydict()
+
+
+def zipped(content):
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as out:
+        out.writestr("folder/", "")
+        out.writestr("folder/x.csv", content)
+        out.writestr("__MACOSX/folder/._x.csv", "what macOS adds")
+    return stream.getvalue()
+
+
+PACKINGS = {
+    "x.csv.gz": gzip.compress,
+    "x.gz": lambda content: gzip.compress(content[:99]) + gzip.compress(content[99:]),
+    "x.csv.zst": lambda content: pa.compress(content, codec="zstd", asbytes=True),
+    "x.csv.zip": zipped,
+}
+
+
+@pytest.mark.parametrize("name", PACKINGS)
+def test_packed_tables_are_read_as_they_would_be_unpacked(tmp_path, name):
+    write_columns(tmp_path / "x.csv", COLUMNS)
+    (tmp_path / name).write_bytes(PACKINGS[name]((tmp_path / "x.csv").read_bytes()))
+    whole = read(tmp_path / "x.csv").columns
+    assert read(tmp_path / name).columns.equals(whole)
+    pieces = [piece.columns for piece in batches(tmp_path / name, Reading(), ["b", "a"], ["word"], rows=12)]
+    assert pa.concat_tables(pieces).to_pydict() == whole.select(["word", "b", "a"]).to_pydict()
+
+
+@pytest.mark.parametrize("name", PACKINGS)
+def test_a_bomb_is_refused_before_it_fills_the_memory(tmp_path, name, monkeypatch):
+    (tmp_path / name).write_bytes(PACKINGS[name](b"a,b\n" + b"0,0\n" * 1_000_000))
+    monkeypatch.setattr(_archives, "available_memory", lambda: 2**20)
+    with pytest.raises(FileError, match=r"more than the .* of free memory"):
+        read(tmp_path / name)
 
 
 @pytest.mark.parametrize("suffix", [".npy", ".npz", ".mtx"])

@@ -13,6 +13,7 @@ from .options import (
     Clusters,
     Columns,
     Config,
+    Decimal,
     Delimiter,
     Drop,
     Encoding,
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
 Metric = Literal["euclidean", "cosine"]
 AFFINITIES = ("auto", "binary", "heat", "self-tuning", "entropic", "anchor")
 SECOND_SCREEN = {
-    "Model": ("lam", "bandwidth", "affinity", "neighbors", "graph", "seed", "set"),
-    "Reading": ("delimiter", "encoding", "array", "names", "image"),
+    "Model": ("lam", "bandwidth", "affinity", "neighbors", "seed", "set"),
+    "Reading": ("delimiter", "decimal", "encoding", "array", "graph", "names", "image"),
     "Running": ("report", "config"),
 }
 """Options that ``--help`` leaves to ``--help-more``, group by group."""
@@ -107,7 +108,7 @@ def fit(
             metavar="KIND",
             callback=check_affinity,
             autocompletion=lambda: AFFINITIES,
-            help="binary heat self-tuning entropic anchor.",
+            help="binary heat self-tuning entropic anchor",
         ),
     ] = "auto",
     neighbors: Annotated[int | None, typer.Option(min=1, metavar="N", help="In the graph. [default: 10]")] = None,
@@ -117,7 +118,8 @@ def fit(
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Other parameters. [default: none]")
     ] = None,
     delimiter: Delimiter = None,
-    encoding: Encoding = "utf-8",
+    decimal: Decimal = None,
+    encoding: Encoding = None,
     array: ArrayName = None,
     names: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A matrix's columns, one a line. [default: none]")
@@ -157,6 +159,7 @@ def fit(
         jobs=jobs,
         set=set or [],
         delimiter=delimiter,
+        decimal=decimal,
         encoding=encoding,
         array=array,
         names=names,
@@ -183,12 +186,12 @@ def fit_picture(options: FitOptions, output: Path | None, *, overwrite: bool, qu
 
 def fit_rows(options: FitOptions, output: Path | None, *, report: bool, overwrite: bool, quiet: bool) -> None:
     """Fit and write the whole folder of results, or nothing."""
-    from ..files.atomic import check_folder_target, file_name, whole_folder
+    from ..files.atomic import check_folder_target, stem, whole_folder
     from ..report.page import plotly_file
     from .fitting import fit_model, prepare
     from .outputs import write_folder
 
-    target = output or Path(f"{file_name(options.data).absolute().stem}.lapmodes")
+    target = output or Path(f"{stem(options.data)}.lapmodes")
     check_folder_target(target, overwrite=overwrite)
     if report:
         plotly_file()  # its absence is said before the work, not after it

@@ -59,7 +59,8 @@ class FitOptions:
     jobs: int | None = None
     set: list[str] = field(default_factory=list)
     delimiter: str | None = None
-    encoding: str = "utf-8"
+    decimal: str | None = None
+    encoding: str | None = None
     array: str | None = None
     names: Path | None = None
     image: str | None = None
@@ -93,7 +94,9 @@ def prepare(options: FitOptions, bars: Bars, say: Callable[[str], None]) -> FitR
     began = time.perf_counter()
     model = estimator(options, bars)
     with bars.phase("Reading"), spooled(options.data) as file:
-        table = read(file, reading_of(options.delimiter, options.encoding, options.array, options.image))
+        table = read(
+            file, reading_of(options.delimiter, options.encoding, options.array, options.image, options.decimal)
+        )
     truth = true_labels(table, options.truth)
     if table.columns is not None:
         check_known(column_list(options.keep), table.columns.column_names)
@@ -208,6 +211,7 @@ def preparation_lines(run: FitRun) -> list[str]:
     lines = [f"Read {counted(table.n_rows, 'row')}; using {counted(len(recipe.features), 'column')}."]
     if table.note:
         lines.append(f"{table.note}.")
+    lines += table.understood[:20]
     lines += [f"Left out column {name!r}: {reason}." for name, reason in recipe.dropped[:20]]
     if recipe.impute:
         lines.append(f"Filled missing values with the {recipe.impute} of their column.")

@@ -54,7 +54,8 @@ Scale = Annotated[
     typer.Option(metavar="RULE", help="none standard robust minmax unit."),
 ]
 Delimiter = Annotated[str | None, typer.Option(metavar="SIGN", help="Of a CSV file. [default: found]")]
-Encoding = Annotated[str, typer.Option(metavar="NAME", help="Of a CSV file.")]
+Decimal = Annotated[str | None, typer.Option(metavar="SIGN", help="Of numbers in text. [default: found]")]
+Encoding = Annotated[str | None, typer.Option(metavar="NAME", help="Of text. [default: found]")]
 ArrayName = Annotated[str | None, typer.Option(metavar="NAME", help="Of an .npz or .h5ad. [default: X, X_pca]")]
 Seed = Annotated[int, typer.Option(min=0, metavar="N", help="Of the random start.")]
 Jobs = Annotated[int | None, typer.Option(metavar="N", help="Threads. [default: all cores]")]
@@ -151,11 +152,19 @@ def further_parameters(pairs: Sequence[str]) -> dict[str, Any]:
     return parameters
 
 
-def reading_of(delimiter: str | None, encoding: str, array: str | None, image: str | None = None) -> Reading:
+def reading_of(
+    delimiter: str | None,
+    encoding: str | None,
+    array: str | None,
+    image: str | None = None,
+    decimal: str | None = None,
+) -> Reading:
     """How to read a file, from the options."""
     from ..files import Reading
 
     delimiter = {"tab": "\t", "\\t": "\t"}.get(delimiter or "", delimiter)
     if delimiter is not None and len(delimiter) != 1:
         raise ValueError(f"--delimiter must be one sign, or 'tab'. Got {delimiter!r} instead.")
-    return Reading(delimiter, encoding, array, height_and_width(image, "--image"))
+    if decimal not in (None, ".", ","):
+        raise ValueError(f"--decimal must be '.' or ','. Got {decimal!r} instead.")
+    return Reading(delimiter, encoding, array, height_and_width(image, "--image"), decimal)

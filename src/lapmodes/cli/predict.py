@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .options import ArrayName, Config, Delimiter, Encoding, Jobs, Overwrite, Quiet
+from .options import ArrayName, Config, Decimal, Delimiter, Encoding, Jobs, Overwrite, Quiet
 from .terminal import printer, progress_bars, with_error_messages
 
 
@@ -23,7 +23,8 @@ class PredictOptions:
     soft: bool = False
     keep: str | None = None
     delimiter: str | None = None
-    encoding: str = "utf-8"
+    decimal: str | None = None
+    encoding: str | None = None
     array: str | None = None
     jobs: int | None = None
 
@@ -39,7 +40,8 @@ def predict(
     soft: Annotated[bool, typer.Option(help="Also write the soft assignments.")] = False,
     keep: Annotated[str | None, typer.Option(metavar="A,B", help="Columns to copy. [default: none]")] = None,
     delimiter: Delimiter = None,
-    encoding: Encoding = "utf-8",
+    decimal: Decimal = None,
+    encoding: Encoding = None,
     array: ArrayName = None,
     jobs: Jobs = None,
     overwrite: Overwrite = False,
@@ -57,6 +59,7 @@ def predict(
         soft=soft,
         keep=keep,
         delimiter=delimiter,
+        decimal=decimal,
         encoding=encoding,
         array=array,
         jobs=jobs,
@@ -81,14 +84,14 @@ def predict_file(options: PredictOptions, *, overwrite: bool, quiet: bool) -> No
         raise FileError(f"The output {str(target)!r} is the input. Name another with -o.")
     prepared = PreparedModel.load(options.model / "model.npz" if options.model.is_dir() else options.model)
     prepared.model.set_params(n_jobs=options.jobs)
+    say = printer(quiet=quiet)
     with (
         spooled(options.data) as data,
         delivered(target) as file,
         progress_bars(quiet=quiet) as bars,
         bars.phase("Rows") as advance,
     ):
-        counts = map_rows(replace(options, data=data), prepared, file, advance)
-    say = printer(quiet=quiet)
+        counts = map_rows(replace(options, data=data), prepared, file, advance, say)
     say(f"{counts.sum():,} rows: {', '.join(f'{count:,}' for count in counts)}.")
     if target != PIPE:
         say(f"Result in {target}")
@@ -96,13 +99,19 @@ def predict_file(options: PredictOptions, *, overwrite: bool, quiet: bool) -> No
 
 def default_target(data: Path) -> Path:
     """Where a result goes if nobody says: named after the data, or through the pipe that the data came from."""
-    from ..files.atomic import PIPE
+    from ..files.atomic import PIPE, stem
     from .outputs import output_suffix
 
-    return PIPE if data == PIPE else Path(f"{data.stem}.clusters{output_suffix(data)}")
+    return PIPE if data == PIPE else Path(f"{stem(data)}.clusters{output_suffix(data)}")
 
 
-def map_rows(options: PredictOptions, prepared: Any, target: Path, advance: Callable[[int], None]) -> Any:
+def map_rows(
+    options: PredictOptions,
+    prepared: Any,
+    target: Path,
+    advance: Callable[[int], None],
+    say: Callable[[str], None],
+) -> Any:
     """Write the cluster of each row, piece by piece; returns how many rows went where."""
     import numpy as np
 
@@ -113,11 +122,15 @@ def map_rows(options: PredictOptions, prepared: Any, target: Path, advance: Call
     from .outputs import kept_columns
 
     keep = column_list(options.keep)
-    reading = reading_of(options.delimiter, options.encoding, options.array)
+    reading = prepared.recipe.reading(
+        reading_of(options.delimiter, options.encoding, options.array, decimal=options.decimal)
+    )
     pieces = (table for table in batches(options.data, reading, prepared.recipe.columns, keep) if table.n_rows)
     table = next(pieces, None)
     if table is None:
         raise FileError(f"{str(options.data)!r} has no rows.")
+    for line in table.understood:
+        say(line)
     counts = np.zeros(prepared.model.n_clusters, dtype=np.int64)
     with sink(target, counts.size, soft=options.soft, row_names=table.row_names) as out:
         while table is not None:

@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from uuid import uuid4
 
 from .base import FileError
+from .streams import is_packed
 
 MARK = "summary.json"
 """A folder with this file was written by lapmodes and may be replaced by it."""
@@ -108,6 +109,12 @@ def clear_stale(target: Path) -> None:
 def file_name(path: Path) -> Path:
     """The path, or a name for what comes through a pipe."""
     return STDIN if path == PIPE else path
+
+
+def stem(path: Path) -> str:
+    """What results are named after: the name of the data without its endings, that of its packing too."""
+    name = file_name(path).absolute()
+    return Path(name.stem).stem if is_packed(name) else name.stem
 
 
 @contextmanager

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +14,35 @@ class FileError(ValueError):
 
 
 @dataclass(frozen=True)
+class Spelling:
+    """How a column writes its numbers."""
+
+    decimal: str = "."
+    unit: str = ""
+    """A percent or currency sign beside each number."""
+
+
+@dataclass(frozen=True)
 class Reading:
     """How to read a file; what a format has no use for is ignored."""
 
     delimiter: str | None = None
     """Of a delimited file; found from its first lines if None."""
-    encoding: str = "utf-8"
+    encoding: str | None = None
+    """Of text; found if None."""
     array: str | None = None
     """Which array of an `.npz`, or which representation (`X`, a layer or a key of `obsm`) of an `.h5ad`."""
     size: tuple[int, int] | None = None
     """(height, width) to bring the pictures of a folder to."""
+    decimal: str | None = None
+    """The decimal sign of numbers that stand in text; found column by column if None."""
+    spellings: Mapping[str, Spelling] = field(default_factory=dict)
+    """How columns of an earlier file wrote their numbers; these columns must do so again."""
+
+    def spelling_of(self, name: str) -> Spelling:
+        """How a column must write its numbers; a decimal sign that is asked for wins."""
+        spelling = self.spellings[name]
+        return spelling if self.decimal is None else replace(spelling, decimal=self.decimal)
 
 
 @dataclass(frozen=True)
@@ -41,6 +60,10 @@ class Table:
     """Where each row is a picture: (height, width) or (height, width, 3)."""
     note: str = ""
     """What was read, where the file offers a choice."""
+    spellings: Mapping[str, Spelling] = field(default_factory=dict)
+    """How columns of text wrote their numbers."""
+    understood: tuple[str, ...] = ()
+    """Sentences about what was found out about the file, for the person who reads it."""
 
     @property
     def n_rows(self) -> int:

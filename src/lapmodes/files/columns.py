@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 
 from .._records import Array
 from .base import FileError, listed
+from .numerals import is_text, numeral_mask
 
 EXACT = 2**53
 """Whole numbers beyond this lose digits as floats."""
@@ -74,7 +76,7 @@ def why_not(columns: Any, name: str, *, asked: bool) -> str | None:
     kind = column.type
     if types.is_null(kind):
         return "it has no values"
-    if types.is_string(kind) or types.is_large_string(kind):
+    if is_text(kind):
         return _text_reason(name, column)
     if is_vector(kind):
         return None if np.ptp(_lengths(column)) == 0 else "its lists have different lengths"
@@ -190,17 +192,31 @@ def _counts_rows(column: Any, low: float, high: float) -> bool:
 def _text_reason(name: str, column: Any) -> str:
     """Text is left out; but where most values are numbers, the odd ones are named and have to be repaired."""
     odd, n_numbers = [], 0
-    for row, value in enumerate(column.to_pylist()):
-        if value is None or not value.strip():
+    for row, (value, numeral) in enumerate(zip(column.to_pylist(), numeral_mask(column), strict=True)):
+        if numeral is None:
             continue
-        if _is_number(value):
+        if numeral or _is_number(value):
             n_numbers += 1
         else:
             odd.append((row, value))
-    if n_numbers <= len(odd):
+    if n_numbers == 0 or n_numbers <= len(odd):
         return f"it holds text, such as {odd[0][1][:30]!r}" if odd else "it holds blank text"
-    places = listed([f"{value!r} in row {row + 1}" for row, value in odd], 3)
-    raise FileError(f"Column {name!r} holds numbers and text: {places}. Repair it, or leave it out: --drop {name!r}.")
+    kinds = _unlike(column)
+    if odd:
+        what = f"numbers and text: {listed([f'{value!r} in row {row + 1}' for row, value in odd], 3)}"
+    elif len(kinds) > 1:
+        what = f"numbers that cannot all be read in one way, such as {listed(kinds, 3)}"
+    else:
+        what = f"numbers such as {kinds[0]}, which do not fit the decimal sign that was asked for"
+    raise FileError(f"Column {name!r} holds {what}. Repair it, or leave it out: --drop {name!r}.")
+
+
+def _unlike(column: Any) -> list[str]:
+    """The first value of each kind, where values of one kind hold the same signs."""
+    first: dict[str, str] = {}
+    for value in column.to_pylist():
+        first.setdefault(re.sub(r"\d+", "1", value or ""), repr(value))
+    return [value for kind, value in first.items() if kind.strip()]
 
 
 def _is_number(value: str) -> bool:

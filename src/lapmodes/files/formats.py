@@ -11,6 +11,8 @@ from .columns import check_distinct, check_known
 from .delimited import DELIMITED
 from .matrices import H5AD, MATRIX_MARKET, NPY, NPZ
 from .pictures import SUFFIXES, read_folder
+from .records import JSON, JSON_LINES, SHEET
+from .streams import inner_suffix, is_packed
 
 TABLE_FORMATS = (
     dict.fromkeys((".csv", ".tsv", ".tab", ".txt", ".dat", ".data"), DELIMITED)
@@ -20,14 +22,18 @@ TABLE_FORMATS = (
 """Endings of files with named columns."""
 MATRIX_FORMATS = {".npy": NPY, ".npz": NPZ, ".mtx": MATRIX_MARKET, ".h5ad": H5AD}
 """Endings of files that hold a matrix of numbers."""
-FORMATS = TABLE_FORMATS | MATRIX_FORMATS
-KNOWN = ", ".join(ending for ending in FORMATS if ending not in (".tab", ".pq", ".ipc", ".data"))
+RECORD_FORMATS = {".json": JSON, ".jsonl": JSON_LINES, ".ndjson": JSON_LINES, ".xlsx": SHEET}
+"""Endings of files with named columns that are read but not written."""
+FORMATS = TABLE_FORMATS | RECORD_FORMATS | MATRIX_FORMATS
+KNOWN = ", ".join(ending for ending in FORMATS if ending not in (".tab", ".pq", ".ipc", ".data", ".ndjson"))
 ADVICE = (
-    dict.fromkeys((".xlsx", ".xls", ".ods", ".numbers"), "Save the sheet as CSV")
-    | dict.fromkeys((".gz", ".bz2", ".xz", ".zst", ".zip", ".tar", ".7z"), "Unpack it first")
+    dict.fromkeys((".xls", ".xlsm", ".ods", ".numbers"), "Save the sheet as CSV")
+    | dict.fromkeys((".bz2", ".xz", ".tar", ".7z"), "Unpack it first")
     | dict.fromkeys((".pkl", ".pickle", ".joblib"), "A pickle can run code and is never read: save a table or an array")
 )
 """What to do about files that people have but that are not read."""
+PACKABLE = [suffix for suffix, kind in FORMATS.items() if kind in (DELIMITED, JSON, JSON_LINES)]
+"""Endings of files that may be packed."""
 BATCH_ROWS = 2**16
 """Rows that are worked on at a time when a file is read piece by piece."""
 
@@ -39,7 +45,9 @@ def is_picture(path: Path) -> bool:
 
 def format_of(path: Path) -> Format:
     """How this kind of file is read."""
-    suffix = path.suffix.lower()
+    suffix = inner_suffix(path)
+    if is_packed(path) and suffix in FORMATS and suffix not in PACKABLE:
+        raise FileError(f"{str(path)!r} holds a {suffix} file, which is not read packed. Unpack it first.")
     if suffix not in FORMATS:
         advice = ADVICE.get(suffix, "Save it as CSV or Parquet")
         raise FileError(f"{str(path)!r} is a kind of file that is not read. {advice}. These are: {KNOWN} and pictures.")
@@ -51,7 +59,7 @@ def read(path: Path, reading: Reading | None = None) -> Table:
     reading = reading or Reading()
     if path.is_dir():
         return read_folder(path, reading)
-    table = format_of(path).read(existing_file(path), reading)
+    table = format_of(existing_file(path)).read(path, reading)
     if table.columns is not None:
         check_distinct(path, table.columns.column_names)
     return table
@@ -65,11 +73,10 @@ def batches(
     rows: int | None = None,
 ) -> Iterator[Table]:
     """The rows piece by piece where the format allows: only `columns` and `kept` of a table."""
-    kind, rows = None if path.is_dir() else format_of(path), rows or BATCH_ROWS
+    kind, rows = None if path.is_dir() else format_of(existing_file(path)), rows or BATCH_ROWS
     if kind is None or kind.batches is None:
         yield read(path, reading)
         return
-    existing_file(path)
     if kind.column_names is None:
         yield from kind.batches(path, reading, (), (), rows)
         return

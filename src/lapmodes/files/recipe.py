@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, astuple, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from scipy.sparse import csr_array, issparse
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from .._records import Array
-from .base import FileError, Table, counted, listed
+from .base import FileError, Reading, Spelling, Table, counted, listed
 from .columns import check_known, choose, to_matrix
 
 SCALINGS = ("auto", "none", "standard", "robust", "minmax", "unit")
@@ -40,6 +40,12 @@ class Recipe:
     sparse: bool = False
     named: bool = True
     """Whether the features have names of their own."""
+    spellings: tuple[tuple[str, str, str], ...] = ()
+    """Columns whose numbers stand in text: name, decimal sign and unit."""
+
+    def reading(self, reading: Reading) -> Reading:
+        """How to read another file, so that its numbers are understood as those of the fit were."""
+        return replace(reading, spellings={name: Spelling(sign, unit) for name, sign, unit in self.spellings})
 
     def apply(self, table: Table, first_row: int = 0) -> Any:
         """The rows as points: the same columns, gaps filled and scaled as in the fit."""
@@ -140,7 +146,8 @@ def _start(
     if table.columns is not None:
         choice = choose(table.columns, columns, drop)
         X, features = to_matrix(table.columns, choice.names)
-        return Recipe(choice.names, features, choice.dropped, "none"), X
+        spellings = tuple((name, *astuple(table.spellings[name])) for name in choice.names if name in table.spellings)
+        return Recipe(choice.names, features, choice.dropped, "none", spellings=spellings), X
     if columns or drop:
         raise FileError("Columns can be chosen by name only in files with named columns. Leave the choice out.")
     X = _as_floats(table)

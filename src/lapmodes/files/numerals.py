@@ -1,0 +1,254 @@
+"""How a column writes its numbers: decimal commas, thousands signs, percent and currency signs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .base import FileError, Reading, Spelling, Table, listed
+
+MISSING = ("?", "-", "--", ".", "None", "none", "<NA>", "missing", " ")
+"""Marks of a missing number that people use beside those that Arrow knows."""
+SPACES = " \u00a0\u2007\u2009\u202f"
+APOSTROPHES = "'\u2019"
+UNIT = r"%|‰|[$£¥¢\x{20a0}-\x{20cf}]|EUR|USD|GBP|CHF|JPY|SEK|NOK|DKK|PLN|CZK|kr|zł|Kč|Fr\."
+CELL = (
+    rf"^(?P<sign>[-+\x{{2212}}]?)[{SPACES}]*(?P<before>(?:{UNIT})?)[{SPACES}]*(?P<late_sign>[-+\x{{2212}}]?)"
+    rf"(?P<body>(?:[0-9][0-9.,{APOSTROPHES}{SPACES}]*|[.,][0-9]+)(?:[eE][-+]?[0-9]+)?)(?P<after>(?:{UNIT})?)$"
+)
+"""A number with its sign and its unit, in Arrow's regular expressions."""
+OTHER_SIGN = {".": ",", ",": "."}
+SIGN_NAMES = {".": "points", ",": "commas"}
+
+
+def _body(decimal: str) -> str:
+    """Digits, in thousands or not, and what follows the decimal sign."""
+    signs = (f"\\{OTHER_SIGN[decimal]}", f"[{SPACES}]", f"[{APOSTROPHES}]")
+    groups = "|".join(f"(?:{sign}[0-9]{{3}})+" for sign in signs)
+    whole = rf"(?:[1-9][0-9]{{0,2}}(?:{groups})|[0-9]+)"
+    return rf"^(?:{whole}(?:\{decimal}[0-9]*)?|\{decimal}[0-9]+)(?:[eE][-+]?[0-9]+)?[{SPACES}]*$"
+
+
+BODY = {decimal: _body(decimal) for decimal in OTHER_SIGN}
+
+
+@dataclass(frozen=True)
+class Numerals:
+    """A column of text of which every value is a number in one way of writing, or in two."""
+
+    decimals: frozenset[str]
+    """The decimal signs with which all values are numbers."""
+    unit: str
+    signs: Any
+    bodies: Any
+    """Digits and the signs between them; null where a value is missing."""
+
+    def holds(self, signs: str) -> bool:
+        """Whether one of the signs stands between the digits of any value."""
+        import pyarrow.compute as pc
+
+        return bool(pc.any(pc.match_substring_regex(self.bodies, f"[0-9][{signs}]+[0-9]|^[{signs}][0-9]")).as_py())
+
+    @property
+    def ambiguous(self) -> bool:
+        """Whether the numbers depend on which sign is the decimal one, as those of 1,234 do."""
+        return len(self.decimals) > 1 and self.holds(".,")
+
+    def numbers(self, decimal: str) -> Any:
+        """The values as floats."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        group = f"[{OTHER_SIGN[decimal]}{APOSTROPHES}{SPACES}]"
+        bodies = pc.replace_substring(pc.replace_substring_regex(self.bodies, group, ""), decimal, ".")
+        return pc.cast(pc.binary_join_element_wise(self.signs, bodies, ""), pa.float64())
+
+    def in_words(self, spelling: Spelling) -> str:
+        """What is unusual about the numbers; empty if nothing is."""
+        group = OTHER_SIGN[spelling.decimal]
+        found = [
+            ("decimal commas", spelling.decimal == "," and self.holds(",")),
+            (f"thousands {SIGN_NAMES[group]}", self.holds(group)),
+            ("thousands spaces", self.holds(SPACES)),
+            ("thousands apostrophes", self.holds(APOSTROPHES)),
+            (f"{self.unit} signs", bool(self.unit)),
+        ]
+        return " and ".join(words for words, there in found if there)
+
+
+@dataclass(frozen=True)
+class Understanding:
+    """How the columns of a file write their numbers, and what to tell the reader about it."""
+
+    spellings: Mapping[str, Spelling] = field(default_factory=dict)
+    lines: tuple[str, ...] = ()
+
+
+def is_text(kind: Any) -> bool:
+    """Whether an Arrow type is text."""
+    from pyarrow import types
+
+    return bool(types.is_string(kind) or types.is_large_string(kind))
+
+
+def numeral_mask(column: Any) -> list[bool | None]:
+    """Which values of a column of text are numbers in some way of writing; None where one is missing."""
+    import pyarrow.compute as pc
+
+    text = _without_marks(column)
+    bodies = _field(parsed_rows(text), "body")
+    fits = [pc.fill_null(pc.match_substring_regex(bodies, body), False) for body in BODY.values()]
+    return pc.if_else(pc.is_valid(text), pc.or_(*fits), None).to_pylist()
+
+
+def parsed(column: Any) -> Numerals | None:
+    """The numbers of a column of text; None if a value is none, or if they have several units."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    text = _without_marks(column)
+    if text.null_count == len(text) or parsed_rows(text.drop_null().slice(0, 1)).null_count:
+        return None
+    cells = parsed_rows(text)
+    if cells.null_count > text.null_count:
+        return None
+    units = pc.unique(pc.binary_join_element_wise(_field(cells, "before"), _field(cells, "after"), "")).drop_null()
+    bodies = _field(cells, "body")
+    decimals = frozenset(sign for sign, body in BODY.items() if pc.all(pc.match_substring_regex(bodies, body)).as_py())
+    if len(units) > 1 or not decimals:
+        return None
+    signs = pc.binary_join_element_wise(_field(cells, "sign"), _field(cells, "late_sign"), "")
+    signs = pc.replace_substring(pc.replace_substring(signs, "\u2212", "-"), "+", "")
+    bodies = pc.utf8_trim(bodies, SPACES)
+    return Numerals(decimals, units[0].as_py(), signs.cast(pa.string()), bodies)
+
+
+def parsed_rows(text: Any) -> Any:
+    """The parts of each number; null where there is none."""
+    import pyarrow.compute as pc
+
+    return pc.extract_regex(text, CELL)
+
+
+def understand(
+    columns: Any, reading: Reading, usual: str = ".", found: Mapping[str, Numerals] | None = None
+) -> Understanding:
+    """How each column of text writes its numbers, from all of its values.
+
+    A column in which 1,234 may be a thousand or not follows the other columns, and `usual` if they do not tell.
+    `found` are the columns of text that hold numbers, where they are known already.
+    """
+    from pyarrow import types
+
+    found = numerals_of(columns) if found is None else found
+    definite = {sign for numerals in found.values() if len(numerals.decimals) == 1 for sign in numerals.decimals}
+    evidence = definite if reading.decimal is None else {reading.decimal}
+    spellings: dict[str, Spelling] = {}
+    said: dict[str, list[str]] = {}
+    for name, numerals in found.items():
+        sure = numerals.decimals if len(numerals.decimals) == 1 else evidence
+        spelling = Spelling(next(iter(sure)) if len(sure) == 1 else usual, numerals.unit)
+        if reading.decimal not in (None, spelling.decimal) or name in reading.spellings:
+            continue
+        words = numerals.in_words(spelling)
+        if numerals.ambiguous and len(sure) != 1:
+            words += f" (a guess: if that is wrong, use --decimal '{OTHER_SIGN[usual]}')"
+        spellings[name] = spelling
+        said.setdefault(words, []).append(repr(name))
+    if evidence == {","}:  # where this file has whole numbers only, the next one may have decimals or thousands
+        spellings |= {item.name: Spelling(",") for item in columns.schema if types.is_integer(item.type)}
+    known = {name: reading.spelling_of(name) for name in reading.spellings if name in columns.column_names}
+    lines = tuple(f"Read {listed(names)} with {words}." for words, names in said.items() if words)
+    return Understanding(spellings | known, lines)
+
+
+def understood(
+    columns: Any, reading: Reading, as_text: Callable[[Sequence[str]], Any] | None = None, usual: str = "."
+) -> Table:
+    """The table with numbers in text made numbers; `as_text` reads columns again that Arrow took for floats.
+
+    That is needed where 1.234 may mean 1234, which only the other columns tell.
+    """
+    from pyarrow import types
+
+    floats = [item.name for item in columns.schema if as_text is not None and types.is_floating(item.type)]
+    found = numerals_of(columns)
+    told = reading.decimal == "," or reading.spellings or any(numerals.holds(".,") for numerals in found.values())
+    texts = columns
+    if as_text is not None and floats and told:
+        texts = replaced(columns, as_text(floats), floats)
+        found |= numerals_of(texts.select(floats))
+    understanding = understand(texts, reading, usual, found)
+    spellings = understanding.spellings
+    if reading.decimal is None:
+        texts = replaced(texts, columns, [name for name in floats if name not in spellings])
+    return Table(columns=converted(texts, spellings, 0, found), spellings=spellings, understood=understanding.lines)
+
+
+def replaced(columns: Any, others: Any, names: Sequence[str]) -> Any:
+    """The table with some of its columns from another table."""
+    for name in names:
+        columns = columns.set_column(columns.column_names.index(name), name, others.column(name))
+    return columns
+
+
+def converted(
+    columns: Any,
+    spellings: Mapping[str, Spelling],
+    first_row: int = 0,
+    found: Mapping[str, Numerals] | None = None,
+) -> Any:
+    """The table with its columns of text as numbers where a spelling is known for them."""
+    for i, name in enumerate(columns.column_names):
+        if name in spellings and is_text(columns.column(i).type):
+            numerals = (found or {}).get(name) or parsed(columns.column(i))
+            numbers = _numbers(name, columns.column(i), numerals, spellings[name], first_row)
+            columns = columns.set_column(i, name, numbers)
+    return columns
+
+
+def numerals_of(columns: Any) -> dict[str, Numerals]:
+    """The columns of text that hold numbers."""
+    texts = [item.name for item in columns.schema if is_text(item.type)]
+    return {name: numerals for name in texts if (numerals := parsed(columns.column(name))) is not None}
+
+
+def _numbers(name: str, column: Any, numerals: Numerals | None, spelling: Spelling, first_row: int) -> Any:
+    """The values as floats; the first that is not written this way is named."""
+    import pyarrow as pa
+
+    if numerals is not None and spelling.decimal in numerals.decimals and numerals.unit == spelling.unit:
+        return numerals.numbers(spelling.decimal)
+    for row, value in enumerate(_without_marks(column).to_pylist()):
+        one = None if value is None else parsed(pa.chunked_array([[value]]))
+        if value is not None and (one is None or spelling.decimal not in one.decimals or one.unit != spelling.unit):
+            raise FileError(
+                f"Column {name!r} must hold numbers with decimal {SIGN_NAMES[spelling.decimal]}"
+                f"{f' and {spelling.unit} signs' if spelling.unit else ''}, as in the fit. Got {value!r} in row "
+                f"{first_row + row + 1}. Repair it, or say how numbers are written: --decimal SIGN."
+            )
+    return pa.nulls(len(column), pa.float64())
+
+
+def _without_marks(column: Any) -> Any:
+    """The text without space around it; null where it says that there is no value."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    text = pc.utf8_trim_whitespace(column.cast(pa.string()))
+    missing = pc.is_in(text, value_set=pa.array(sorted({mark.strip() for mark in null_marks()})))
+    return pc.if_else(missing, pa.scalar(None, pa.string()), text)
+
+
+def null_marks() -> list[str]:
+    """What stands for a missing number."""
+    from pyarrow import csv
+
+    return [*csv.ConvertOptions().null_values, *MISSING]
+
+
+def _field(cells: Any, name: str) -> Any:
+    import pyarrow.compute as pc
+
+    return pc.struct_field(cells, name)

@@ -1,0 +1,117 @@
+"""Tables that are not stored column by column: JSON records, and the sheets of a workbook."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from .base import FileError, Format, Reading, Table, first_line, listed, require
+from .columns import check_distinct
+from .numerals import understood
+from .streams import check_unpacked, encoding_lines, opened, text_encoding
+
+LINES = 'JSON with a record a line, as in {"a": 1}'
+ARRAY = 'JSON with an array of records, as in [{"a": 1}, {"a": 2}]'
+
+
+def read_json(path: Path, reading: Reading) -> Table:
+    """An array of records; a record a line is taken too, since many programs name such files alike."""
+    text, lines = _text(path, reading)
+    try:
+        records = json.loads(text)
+    except (json.JSONDecodeError, RecursionError) as error:
+        if "Extra data" not in str(error):
+            raise _not_json(path, ARRAY, error) from error
+        records = _line_records(path, text)
+    return _table(path, reading, records, ARRAY, lines)
+
+
+def read_json_lines(path: Path, reading: Reading) -> Table:
+    """A record a line."""
+    text, lines = _text(path, reading)
+    return _table(path, reading, _line_records(path, text), LINES, lines)
+
+
+def read_sheet(path: Path, reading: Reading) -> Table:
+    """The only sheet of a workbook that holds anything; its first row has the names."""
+    openpyxl = require("openpyxl", "excel", "Reading .xlsx files")
+    try:
+        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+        sheets = {sheet.title: _filled_rows(sheet) for sheet in book.worksheets}
+        book.close()
+    except Exception as error:  # openpyxl lets through whatever a broken file makes its parsers raise
+        raise FileError(f"{str(path)!r} is not a whole .xlsx file: {first_line(error)}. Save it again.") from error
+    used = [title for title, rows in sheets.items() if rows]
+    if len(used) != 1:
+        what = f"several: {listed(used)}" if used else "none"
+        raise FileError(f"{str(path)!r} must hold one sheet with values. It holds {what}. Save the sheet as CSV.")
+    names, *rows = sheets[used[0]]
+    labels = [f"column_{i + 1}" if name is None else str(name) for i, name in enumerate(names)]
+    check_distinct(path, labels)
+    columns = {name: [row[i] if i < len(row) else None for row in rows] for i, name in enumerate(labels)}
+    return understood(_arrow(columns), reading)
+
+
+JSON = Format(read_json)
+JSON_LINES = Format(read_json_lines)
+SHEET = Format(read_sheet)
+
+
+def _filled_rows(sheet: Any) -> list[Sequence[Any]]:
+    """The rows with a value in them."""
+    return [row for row in sheet.iter_rows(values_only=True) if any(value is not None for value in row)]
+
+
+def _text(path: Path, reading: Reading) -> tuple[str, tuple[str, ...]]:
+    """The text of a file, and what to tell about its encoding."""
+    check_unpacked(path)
+    encoding = text_encoding(path, reading)
+    with opened(path) as stream:
+        return stream.read().decode(encoding).removeprefix("\ufeff"), encoding_lines(encoding, reading)
+
+
+def _line_records(path: Path, text: str) -> list[Any]:
+    records = []
+    for number, line in enumerate(text.split("\n"), 1):
+        try:
+            records += [json.loads(line)] if line.strip() else []
+        except (json.JSONDecodeError, RecursionError) as error:
+            raise _not_json(path, LINES, f"line {number}: {getattr(error, 'msg', error)}") from error
+    return records
+
+
+def _table(path: Path, reading: Reading, records: Any, expected: str, lines: tuple[str, ...]) -> Table:
+    """Records side by side; null where one lacks what another has."""
+    if not isinstance(records, list):
+        raise _not_json(path, expected, f"it is one {type(records).__name__}")
+    odd = next((row for row, record in enumerate(records, 1) if not isinstance(record, dict)), None)
+    if odd is not None:
+        raise _not_json(path, expected, f"number {odd} is no record")
+    names = dict.fromkeys(name for record in records for name in record)
+    table = understood(_arrow({name: [record.get(name) for record in records] for name in names}), reading)
+    return replace(table, understood=(*lines, *table.understood))
+
+
+def _arrow(columns: dict[str, list[Any]]) -> Any:
+    pa = require("pyarrow", "cli", "Reading tables")
+    return pa.table({name: _column(pa, values) for name, values in columns.items()})
+
+
+def _column(pa: Any, values: Iterable[Any]) -> Any:
+    """An Arrow array; where values are of several types, numbers of one type or the text of each."""
+    values = list(values)
+    try:
+        return pa.array(values)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+        pass
+    if all(value is None or type(value) in (int, float) for value in values):
+        return pa.array([None if value is None else float(value) for value in values])
+    return pa.array([None if value is None else str(value) for value in values])
+
+
+def _not_json(path: Path, expected: str, why: str | BaseException) -> FileError:
+    why = first_line(why) if isinstance(why, BaseException) else why
+    return FileError(f"{str(path)!r} must hold {expected}. It does not: {why}. Repair it, or save it as CSV.")
