@@ -5,10 +5,13 @@ from __future__ import annotations
 import tracemalloc
 
 import numpy as np
+import pytest
+import scipy.sparse as sp
 from sklearn.metrics import adjusted_rand_score
 from sklearn.neighbors import kneighbors_graph
 
 from lapmodes import KModes, LaplacianKMeans, LaplacianKModes, fit_path, load
+from lapmodes._rows import as_dense
 from lapmodes.datasets import make_spirals
 
 
@@ -20,10 +23,23 @@ def test_given_graph_and_its_mapping(blobs):
     np.testing.assert_array_equal(model.predict(X, graph=W), model.labels_)
 
 
-def test_mapping_of_training_points_nearly_repeats_their_labels():
-    X, _ = make_spirals(random_state=0)
-    model = LaplacianKModes(5, random_state=0).fit(X)
-    assert np.mean(model.predict(X) == model.labels_) > 0.98
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
+def test_training_points_get_their_training_answer(sparse, dtype, tmp_path):
+    """Also from a file, in another format, and among new points; points beside them get nearly the same."""
+    X = make_spirals(random_state=0)[0].astype(dtype)
+    model = LaplacianKModes(5, random_state=0, sparse_assignments=sparse).fit(sp.csr_array(X) if sparse else X)
+    own = as_dense(model.assignments_)
+    model.save(tmp_path / "model.npz")
+    for each in (model, load(tmp_path / "model.npz")):
+        np.testing.assert_array_equal(each.predict(X), model.labels_)
+        np.testing.assert_array_equal(as_dense(each.predict_proba(sp.csr_array(X[::-7]))), own[::-7])
+    mixed = X.copy()
+    mixed[::2] += 1e-4
+    near = as_dense(model.predict_proba(mixed))
+    np.testing.assert_array_equal(near[1::2], own[1::2])
+    assert (near[::2] != own[::2]).any()
+    assert np.mean(near.argmax(axis=1) == model.labels_) > 0.98
 
 
 def test_chunks_do_not_change_the_mapping(monkeypatch):
@@ -76,9 +92,9 @@ def test_memory_mapped_single_precision_is_neither_copied_nor_held_at_once(tmp_p
 def test_sparse_text_and_mixed_formats():
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    texts = ["red apple pie", "apple tart", "red apple", "fast car", "car engine", "fast engine"] * 5
-    X = TfidfVectorizer().fit_transform(texts)
-    y = np.array([0, 0, 0, 1, 1, 1] * 5)
+    rng, y = np.random.default_rng(0), np.repeat([0, 1], 20)
+    words = (["red", "apple", "pie", "tart", "sweet", "crust"], ["fast", "car", "engine", "wheel", "road", "brake"])
+    X = TfidfVectorizer().fit_transform([" ".join(rng.permutation(words[k])[: rng.integers(2, 6)]) for k in y])
     *_, last = fit_path(X, 2, n_steps=3, init="k-means", random_state=0)
     for model in (KModes(2, random_state=0).fit(X), LaplacianKMeans(2, random_state=0).fit(X), last):
         assert adjusted_rand_score(y, model.labels_) == 1

@@ -39,7 +39,7 @@ ROOMS = {
     "_fit": {"start", "_settings", "_validation", "graph", "solve", "_progress", "_records", "_rows"},
     "start": BASE | {"graph", "solve"},
     "_settings": {"_native", "_validation", "graph", "solve"},
-    "_row_map": {"_validation", "graph", "_records"},
+    "_row_map": {"_native", "_validation", "graph", "_records", "_rows"},
     "graph": BASE,
     "solve": BASE,
     "metrics": {"_records", "_rows"},
@@ -163,6 +163,7 @@ def test_the_house_stays_small():
 def test_public_names():
     assert set(lapmodes.__all__) == {
         "DegenerateWarning",
+        "InputWarning",
         "KModes",
         "LaplacianKMeans",
         "LaplacianKModes",

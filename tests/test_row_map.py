@@ -13,7 +13,8 @@ from sklearn.datasets import make_blobs
 
 from lapmodes import LaplacianKModes, _row_map, load
 from lapmodes._records import Neighbors
-from lapmodes._row_map import RowMap, local_order
+from lapmodes._row_map import RowMap, first_equal_rows, local_order
+from lapmodes._rows import as_dense
 from lapmodes._validation import Given
 from lapmodes.graph.neighbors import make_index
 
@@ -58,7 +59,7 @@ def test_graphs_are_taken_and_spread_alike(seed, n, left_out, ordered):
     rng = np.random.default_rng(seed)
     rows, weight, _ = some_map(rng, n, left_out=left_out, ordered=ordered)
     W, kept = random_affinity(rng, n), weight > 0
-    inner = rows.take_given(Given(graph=W)).graph
+    inner = rows.take_given(Given(graph=W), float).graph
     taken = rows.take(np.arange(n))
     np.testing.assert_array_equal(inner.toarray(), W.toarray()[np.ix_(taken, taken)])
     whole = rows.spread_graph(inner)
@@ -71,8 +72,8 @@ def test_pairs_keep_their_points_and_lose_those_left_out():
     rng = np.random.default_rng(0)
     rows, weight, _ = some_map(rng, 50, left_out=True, ordered=True)
     pairs, known = rng.integers(0, 50, size=(40, 2)), rng.integers(-1, 3, 50)
-    given_rows = rows.take_given(Given(sample_weight=weight, known=known, must_link=pairs))
-    there = (weight[pairs] > 0).all(axis=1)
+    given_rows = rows.take_given(Given(sample_weight=weight, known=known, must_link=pairs), float)
+    there = (weight[pairs] > 0).all(axis=1) & (pairs[:, 0] != pairs[:, 1])
     assert 0 < there.sum() < 40
     np.testing.assert_array_equal(rows.samples(given_rows.must_link), pairs[there])
     np.testing.assert_array_equal(given_rows.known, known[rows.samples(np.arange(given_rows.known.size))])
@@ -140,3 +141,87 @@ def test_samples_without_weight_are_not_there():
     nearest = cdist(X[~kept], X[kept]).argmin(axis=1)
     np.testing.assert_array_equal(model.assignments_[~kept], fewer.assignments_[nearest])
     assert kept[model.exemplars_].all()
+
+
+# Equal samples are one row.
+
+VALUES = st.sampled_from([0.0, -0.0, 1.0, -1.0, 2.5])
+
+
+@given(st.data(), st.integers(1, 40), st.integers(1, 3), st.booleans(), st.sampled_from([np.float32, np.float64]))
+def test_equal_samples_are_found(data, n, d, sparse, dtype):
+    X = np.array(data.draw(st.lists(st.lists(VALUES, min_size=d, max_size=d), min_size=n, max_size=n)), dtype=dtype)
+    labels = (
+        np.array(data.draw(st.lists(st.integers(-1, 1), min_size=n, max_size=n))) if data.draw(st.booleans()) else None
+    )
+    rows = X
+    if sparse:  # zeros may be stored
+        rows = sp.csr_array((X.ravel(), np.tile(np.arange(d), n), np.arange(0, n * d + 1, d)), shape=(n, d))
+    keys = [(*(X[i] + 0.0).tolist(), None if labels is None else labels[i]) for i in range(n)]
+    expected = np.array([keys.index(key) for key in keys])
+    found = first_equal_rows(rows, 1, labels)
+    np.testing.assert_array_equal(np.arange(n) if found is None else found, expected)
+
+
+def test_unequal_samples_with_equal_keys_stay_apart(monkeypatch):
+    X = np.array([[0.0], [1.0], [0.0], [2.0], [1.0]])
+    monkeypatch.setattr(_row_map, "row_keys", lambda X, threads: np.zeros(len(X), dtype=np.uint64))
+    found = first_equal_rows(X, 1)
+    np.testing.assert_array_equal(X[found], X)
+    finder = _row_map.RowFinder(X, 1)
+    asked, rows = finder.find(np.array([[2.0], [7.0], [0.0]]), 1)
+    np.testing.assert_array_equal(X[rows], np.array([[2.0], [7.0], [0.0]])[asked])
+
+
+def repeated(seed):
+    """Rounded heaps, their distinct rows in the order in which they come up, and how often each does."""
+    rng = np.random.default_rng(seed)
+    X = np.round(2 * rng.normal(size=(300, 2)) + 10 * np.eye(3, 2)[rng.integers(0, 3, 300)], 0) / 2
+    first, counts = np.unique(X, axis=0, return_index=True, return_counts=True)[1:]
+    order = np.argsort(first)
+    return X, X[first[order]], counts[order], first[order]
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"laplacian": "normalized"},
+        {"bandwidth": "entropic", "affinity": "entropic"},
+        {"bandwidth": np.inf},
+        {"sparse_assignments": True},
+        {"init": "k-means", "lam": 1.0, "affinity": "heat"},
+    ],
+)
+def test_copies_are_weights(parameters):
+    """A fit to repeated samples is the fit to each of them once, with its number as its weight."""
+    X, distinct, counts, first = repeated(0)
+    assert len(distinct) < 200
+    one = LaplacianKModes(3, random_state=0, **parameters).fit(X)
+    two = LaplacianKModes(3, random_state=0, **parameters).fit(distinct, sample_weight=counts)
+    np.testing.assert_array_equal(one.labels_[first], two.labels_)
+    np.testing.assert_allclose(one.cluster_centers_, two.cluster_centers_, rtol=1e-6, atol=1e-9)
+    assert one.objective_ == pytest.approx(two.objective_ * len(X) / len(distinct), rel=1e-9)
+    new = X + 0.03
+    np.testing.assert_allclose(as_dense(one.predict_proba(new)), as_dense(two.predict_proba(new)), atol=1e-6)
+
+
+def test_equal_samples_have_one_answer_and_one_place_in_the_graph(tmp_path):
+    X, distinct, _, first = repeated(1)
+    model = LaplacianKModes(3, random_state=0).fit(X)
+    place = [distinct.tolist().index(row) for row in X.tolist()]
+    np.testing.assert_array_equal(model.assignments_, model.assignments_[first][place])
+    linked = np.flatnonzero(np.diff(model.graph_.indptr))
+    np.testing.assert_array_equal(linked, first)
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    model.save(tmp_path / "model.npz")
+    np.testing.assert_array_equal(load(tmp_path / "model.npz").assignments_, model.assignments_)
+
+
+def test_equal_samples_with_different_labels_stay_apart():
+    X, *_ = repeated(2)
+    X, known = np.concatenate([X, X[:2]]), np.full(302, -1)
+    known[[0, 300]] = 0, 1
+    model = LaplacianKModes(3, random_state=0).fit(X, partial_labels=known, must_link=[[0, 5], [1, 301]])
+    np.testing.assert_array_equal(model.labels_[[0, 300]], [0, 1])
+    assert model.labels_[1] == model.labels_[301]

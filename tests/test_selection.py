@@ -178,7 +178,7 @@ AWKWARD = {
 }
 
 
-@pytest.mark.filterwarnings("ignore::lapmodes.DegenerateWarning")
+@pytest.mark.filterwarnings("ignore::lapmodes.DegenerateWarning", "ignore::lapmodes.InputWarning")
 @pytest.mark.parametrize("n_neighbors", [2, 10, 30])
 @pytest.mark.parametrize("name", AWKWARD)
 def test_draws_with_fewer_neighbours_are_no_error(name, n_neighbors):

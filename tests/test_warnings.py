@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
+from sklearn.datasets import load_wine
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import StandardScaler
 
-from lapmodes import DegenerateWarning, LaplacianKModes
+from lapmodes import DegenerateWarning, InputWarning, LaplacianKModes
 
 
 def test_collapse_is_reported(blobs):
@@ -33,9 +37,34 @@ def test_unreachable_component_follows_its_nearest_point_and_is_reported():
 def test_duplicated_points_constant_features_and_few_distinct_points():
     X = np.repeat(np.array([[0.0, 1.0], [5.0, 1.0]]), 40, axis=0)
     assert len(set(LaplacianKModes(2, random_state=0).fit_predict(X))) == 2
-    with pytest.warns(DegenerateWarning, match="too few distinct points"):
-        LaplacianKModes(4, init="k-means", random_state=0).fit(X)
     assert LaplacianKModes(1).fit(X).labels_.max() == 0
+    for init in ("consensus", "k-means"):
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            LaplacianKModes(4, init=init, random_state=0).fit(X)
+        assert said[0].category is InputWarning
+        assert "2 distinct rows, fewer than n_clusters=4" in str(said[0].message)
+
+
+def test_more_neighbours_than_samples_are_said(blobs):
+    with pytest.warns(InputWarning, match="n_neighbors=500 is more than the 179 other samples"):
+        LaplacianKModes(3, n_neighbors=500, random_state=0).fit(blobs[0])
+
+
+def test_a_column_that_decides_all_distances_is_named_once():
+    wine = load_wine(as_frame=True).data
+    with pytest.warns(InputWarning, match="'proline' decides all distances: it has 99.8%") as said:
+        LaplacianKModes(3, random_state=0).fit(wine)
+    assert len(said) == 1
+    with pytest.warns(InputWarning, match="Column 12 "):
+        LaplacianKModes(3, random_state=0).fit(wine.to_numpy())
+    LaplacianKModes(3, random_state=0).fit(StandardScaler().fit_transform(wine))
+
+
+@pytest.mark.parametrize("unit", [[1.0, 0.0, 0.0], [1.0, 0.1, 0.0], [3.0, 1.0, 1.0]])
+def test_ordinary_spreads_of_columns_are_no_doubt(unit):
+    """A plane that is longer than wide, columns without spread, and a column three times as wide as others."""
+    LaplacianKModes(2, random_state=0).fit(np.random.default_rng(0).normal(size=(100, 3)) * unit)
 
 
 def test_a_point_that_no_kernel_reaches_at_all_goes_to_the_nearest_mode():

@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from ._estimator import LaplacianKModes
     from ._persistence import load
     from ._special_cases import KModes, LaplacianKMeans
-    from ._warnings import DegenerateWarning
+    from ._warnings import DegenerateWarning, InputWarning
     from .path import fit_path
     from .selection import Selection, select
 
@@ -15,6 +15,7 @@ __version__ = "0.2.0"
 
 __all__ = [
     "DegenerateWarning",
+    "InputWarning",
     "KModes",
     "LaplacianKMeans",
     "LaplacianKModes",
@@ -27,6 +28,7 @@ __all__ = [
 # Where each name lives. They are imported when first used, so that the command line's help and completion are instant.
 _HOMES = {
     "DegenerateWarning": "_warnings",
+    "InputWarning": "_warnings",
     "KModes": "_special_cases",
     "LaplacianKMeans": "_special_cases",
     "LaplacianKModes": "_estimator",

@@ -21,8 +21,17 @@ from ._records import Array
 from ._row_map import RowMap
 from ._rows import largest_values
 from ._settings import CONSTRAINTS, OldAttribute, Settings, refuses_old_names, resolve_settings
-from ._validation import MANY_ENTRIES, Given, canonical, check_dense_fits, check_given, check_init, unit_rows
-from ._warnings import warn_of
+from ._validation import (
+    MANY_ENTRIES,
+    Given,
+    canonical,
+    check_dense_fits,
+    check_given,
+    check_init,
+    doubts_about,
+    unit_rows,
+)
+from ._warnings import InputWarning, warn, warn_of
 from .solve.objective import nearest_points
 
 try:
@@ -127,7 +136,8 @@ class LaplacianKModes(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, New
     prior_ : ndarray or CSR matrix of shape (n_samples, n_clusters), or None
         The votes of the consensus, rows on the simplex; None where the start brought no prior.
     graph_ : CSR matrix of shape (n_samples, n_samples)
-        The affinity, edges multiplied by the square root of the sample weights at both ends.
+        The affinity, edges multiplied by the square root of the sample weights at both ends. Equal samples are one
+        point of the graph: the first one has its edges.
     graph_given_ : bool
         Whether the model was fitted on a given graph, so that new points need theirs.
     n_components_ : int
@@ -266,10 +276,16 @@ class LaplacianKModes(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, New
         else:
             checked = check_given(X, K, settings.sparse, given)
         rows = RowMap.of(X, checked, settings.threads)
+        if checked.graph is None:
+            names = getattr(self, "feature_names_in_", None)
+            for doubt in doubts_about(X, names, rows.n_rows, K, settings.n_neighbors):
+                warn(doubt, InputWarning)
+        if rows.n_rows < K:
+            rows = RowMap.of(X, checked, settings.threads, merge=False)
         if not isinstance(settings.init, str):
             init = check_init(settings.owner, settings.init, n, X.shape[1], K)
             settings = replace(settings, init=(init[0], rows.take(init[1])) if isinstance(init, tuple) else init)
-        return settings, rows, prepare(rows.take(X), rows.take_given(checked), settings, progress)
+        return settings, rows, prepare(rows.take(X), rows.take_given(checked, X.dtype), settings, progress)
 
     def _validate(self, X: Any, reset: bool) -> Any:
         """X as a finite array or canonical CSR matrix, its rows of unit length for the cosine metric."""

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from ._progress import Progress, Step
-from ._records import MANY_POINTS, Graph, Neighbors, Points, Problem, Solution, Start, Status
+from ._records import MANY_POINTS, Array, Graph, Neighbors, Points, Problem, Solution, Start, Status
 from ._rows import one_hot, replaced_rows
 from ._settings import Settings
 from ._validation import Given
@@ -91,14 +91,14 @@ def prepare(X: Any, given: Given, settings: Settings, progress: Progress) -> Pre
     if given.must_link is not None:
         W = link_pairs(W, given.must_link)
     graph = build_graph(W, settings.laplacian, given.sample_weight)
-    lam = auto_lam(graph, points, bandwidth) if settings.lam is None else settings.lam
+    lam = auto_lam(graph, points, bandwidth, given.sample_weight) if settings.lam is None else settings.lam
     problem = Problem(
         points, graph, lam, bandwidth, given.sample_weight, prior_weight=settings.prior_weight, known=given.known
     )
     inputs = None
     if settings.consensus:
         near = None if kind == "precomputed" else neighbors
-        inputs = start_inputs(points, graph, near, settings.n_neighbors, settings.n_clusters)
+        inputs = start_inputs(points, graph, near, settings.n_neighbors, settings.n_clusters, given.sample_weight)
     return Prepared(problem, affinity, index, 1.0 if neighbors is None else neighbors.recall, inputs)
 
 
@@ -133,12 +133,14 @@ def resolve_bandwidth(rule: str, n_neighbors: int, neighbors: Neighbors, threads
     return entropic_bandwidth(wide, effective_neighbors(n_neighbors, wide), threads)
 
 
-def auto_lam(graph: Graph, points: Points, bandwidth: Any) -> float:
-    """One over the mean degree: smoothing of the same strength on any graph.
+def auto_lam(graph: Graph, points: Points, bandwidth: Any, sample_weight: Array | None) -> float:
+    """One over the mean degree, for each unit of weight: smoothing of the same strength on any graph.
 
     With infinite bandwidth the fidelity is a squared distance, and so is the unit of lam.
     """
     mean = float(graph.diagonal.mean(dtype=np.float64))
+    if sample_weight is not None:
+        mean /= float(sample_weight.mean(dtype=np.float64))
     unit = points.spread**2 if np.isinf(bandwidth).all() else 1.0
     return unit / mean if mean > 0 else 0.0
 

@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._fit import Fitted, resolve_bandwidth
 from ._records import Array, Neighbors, Points
-from ._row_map import RowMap
-from ._rows import as_rows, column_sums, largest_columns, scaled_rows
+from ._row_map import RowFinder, RowMap
+from ._rows import as_dense, as_rows, column_sums, largest_columns, scaled_rows
 from ._settings import effective_threads
 from ._validation import MANY_ENTRIES, check_cross_graph, check_dense_fits
 from .graph.affinity import directed, neighbors_needed
@@ -65,7 +65,7 @@ class NewPoints(TransformerMixin):
         Returns
         -------
         ndarray of shape (n_queries,)
-            For training points not always their `labels_`: see :meth:`predict_proba`.
+            For training points their `labels_`.
         """
         X = self._checked(X)
         labels = np.empty(X.shape[0], dtype=np.int32)
@@ -77,8 +77,9 @@ class NewPoints(TransformerMixin):
         """Soft assignments of new points: the paper's closed-form out-of-sample mapping.
 
         Each is the projection onto the simplex of the neighbours' mean assignment plus the kernel at the
-        modes. The neighbours are directed (new point to training points) while training uses a
-        symmetric graph and the prior, so training points need not get exactly their `assignments_`.
+        modes. A row that is equal to a training point gets that one's `assignments_`, which the mapping would not
+        always repeat: its neighbours are directed (new point to training points), while training uses a symmetric graph
+        and the prior. With a given graph the mapping is used for all rows.
 
         Parameters
         ----------
@@ -223,12 +224,21 @@ class Trained:
         """What the mapping takes from the training points."""
         problem, solution = self.fitted.problem, self.fitted.solution
         degrees = problem.graph.degrees if self.laplacian == "normalized" else None
-        return Reference(solution.Z, solution.C, problem.lam, problem.sample_weight, degrees)
+        weight = problem.sample_weight
+        if weight is not None:  # a new point weighs as much as the mean training point
+            unit = weight.mean()
+            weight, degrees = weight / unit, None if degrees is None else degrees / unit
+        return Reference(solution.Z, solution.C, problem.lam, weight, degrees)
 
     @cached_property
     def index(self) -> NeighborIndex:
         """Finds the neighbours of new points."""
         return self.fitted.index or make_index(self.X, self.fitted.problem.points.threads)
+
+    @cached_property
+    def finder(self) -> RowFinder:
+        """Finds rows that are training points."""
+        return RowFinder(self.X, self.fitted.problem.points.threads)
 
     @cached_property
     def member_densities(self) -> list[Array]:
@@ -285,6 +295,9 @@ def _map_chunk(trained: Trained, X: Any, cross: Any, threads: int, out: Array) -
             assert neighbors is not None
             cross = directed(*affinity.weigh(neighbors, threads), trained.X.shape[0])
     map_points(Points(X, threads), cross, trained.widths(neighbors, threads), trained.reference, out)
+    if not trained.needs_cross_graph:
+        found, rows = trained.finder.find(X, threads)
+        out[found] = as_dense(trained.fitted.solution.Z[rows])
 
 
 def _cross_graph(trained: Trained, X: Any, graph: Any) -> Any:

@@ -1,7 +1,8 @@
-"""The one place that knows that rows may be reordered or left out.
+"""The one place that knows that rows may be merged, reordered or left out.
 
-Inside a fit the samples of weight zero are left out, and many dense points are put into an order that suits the cache.
-Everything below the estimator works on these rows; everything that users see is in the order of their samples.
+Inside a fit equal samples are one row that weighs as much as they do together, samples of weight zero are left out, and
+many dense points are put into an order that suits the cache. Everything below the estimator works on these rows;
+everything that users see is in the order of their samples.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 from scipy.spatial import cKDTree
 
-from ._records import Array
+from . import _native
+from ._records import CHUNK_ENTRIES, Array
+from ._rows import row_arrays
 from ._validation import Given
 from .graph.approximate import Cells
 from .graph.neighbors import TREE_DIMENSIONS, make_index
@@ -31,21 +34,40 @@ class RowMap:
     sample_of: Array | None = None
     """The sample of each row; None where the rows are the samples."""
     row_of: Array | None = None
-    """The row of each sample: itself, or the nearest one where the sample was left out."""
+    """The row of each sample: its own, that of an equal one, or the nearest one where the sample was left out."""
 
     @staticmethod
-    def of(X: Any, given: Given, threads: int) -> RowMap:
-        """Leave out samples of weight zero; put the others into an order that suits the cache if there are many.
+    def of(X: Any, given: Given, threads: int, *, merge: bool = True) -> RowMap:
+        """Leave out samples of weight zero, merge equal ones, and put many into an order that suits the cache.
 
-        A graph or neighbours that were given are in an order of their own, which stays.
+        Samples whose partial labels differ are not equal. Those of a graph or of neighbours that were given stay as
+        they are.
         """
         n, weight = X.shape[0], given.sample_weight
-        kept = None if weight is None or weight.all() else np.flatnonzero(weight)
-        stays = issparse(X) or given.graph is not None or given.neighbors is not None
-        if not stays and (n if kept is None else kept.size) > ORDERED_ROWS:
-            order = local_order(X if kept is None else X[kept])
-            kept = order if kept is None else kept[order]
-        return RowMap(n) if kept is None else RowMap(n, kept, _row_of(X, kept, threads))
+        first = None
+        if merge and given.graph is None and given.neighbors is None:
+            first = first_equal_rows(X, threads, given.known, weight)
+        absent = np.zeros(n, dtype=bool) if weight is None else weight == 0
+        kept = ~absent if first is None else ~absent & (first == np.arange(n))
+        samples = None if kept.all() else np.flatnonzero(kept)
+        many = kept.sum() > ORDERED_ROWS
+        if many and not issparse(X) and given.graph is None and given.neighbors is None:
+            order = local_order(X if samples is None else X[samples])
+            samples = order if samples is None else samples[order]
+        if samples is None:
+            return RowMap(n)
+        row_of = np.full(n, -1, dtype=np.intp)
+        row_of[samples] = np.arange(samples.size)
+        if first is not None:
+            row_of = row_of[first]
+        if absent.any():
+            row_of[absent] = make_index(X[samples], threads).query(X[absent], 1).indices[:, 0]
+        return RowMap(n, samples, row_of)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.n_samples if self.sample_of is None else int(self.sample_of.size)
 
     def take(self, values: Any) -> Any:
         """Values of the samples as values of the rows; None stays None."""
@@ -55,16 +77,22 @@ class RowMap:
         """Columns for the samples as columns for the rows."""
         return matrix if self.sample_of is None else csr_array(matrix[:, self.sample_of])
 
-    def take_given(self, given: Given) -> Given:
-        """What was given for the samples as given for the rows; pairs with a sample that was left out are dropped."""
+    def take_given(self, given: Given, dtype: Any) -> Given:
+        """What was given for the samples as given for the rows: equal samples weigh as much as they do together.
+
+        Pairs of equal samples, and pairs with one that was left out, are dropped.
+        """
         if self.sample_of is None or self.row_of is None:
             return given
-        W, pairs = given.graph, given.must_link
+        W, weight, pairs = given.graph, given.sample_weight, given.must_link
         if pairs is not None:
-            row_of = np.where(self.sample_of[self.row_of] == np.arange(self.n_samples), self.row_of, -1)
-            pairs = row_of[pairs][(row_of[pairs] >= 0).all(axis=1)]
+            there = np.ones(len(pairs), dtype=bool) if weight is None else (weight[pairs] > 0).all(axis=1)
+            pairs = self.row_of[pairs[there]]
+            pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+        if weight is not None or self.n_rows < self.n_samples:
+            weight = np.bincount(self.row_of, weights=weight, minlength=self.n_rows).astype(dtype)
         W = None if W is None else csr_array(W[self.sample_of][:, self.sample_of])
-        return Given(W, given.neighbors, self.take(given.sample_weight), self.take(given.known), pairs)
+        return Given(W, given.neighbors, weight, self.take(given.known), pairs)
 
     def spread(self, values: Any) -> Any:
         """Values of the rows as values of the samples; None stays None."""
@@ -75,7 +103,7 @@ class RowMap:
         return rows if self.sample_of is None else self.sample_of[rows]
 
     def spread_graph(self, W: Any) -> Any:
-        """The affinity between all samples; those that were left out have no edges."""
+        """The affinity between all samples; those that were merged into another or left out have no edges."""
         if self.sample_of is None:
             return W
         order = np.argsort(self.sample_of)
@@ -96,11 +124,60 @@ def local_order(X: Array, seed: int = 0) -> Array:
     return Cells.of(X, seed).rows.order.astype(np.intp)
 
 
-def _row_of(X: Any, kept: Array, threads: int) -> Array:
-    """For each sample the row that it is, or the nearest one."""
-    row_of = np.full(X.shape[0], -1, dtype=np.intp)
-    row_of[kept] = np.arange(kept.size)
-    absent = np.flatnonzero(row_of < 0)
-    if absent.size:
-        row_of[absent] = make_index(X[kept], threads).query(X[absent], 1).indices[:, 0]
-    return row_of
+def first_equal_rows(X: Any, threads: int, labels: Array | None = None, weight: Array | None = None) -> Array | None:
+    """For each row the first one that is equal to it, labels and whether it weighs anything included; None: no two are.
+
+    Rows are compared only where their keys are the same.
+    """
+    n, keys = X.shape[0], row_keys(X, threads)
+    marks = [each for each in (labels, None if weight is None else weight > 0) if each is not None]
+    for mark in marks:
+        keys = keys * np.uint64(31) + mark.astype(np.uint64)
+    if np.unique(keys).size == n:
+        return None
+    order = np.argsort(keys, kind="stable")
+    new = np.append(True, keys[order[1:]] != keys[order[:-1]])
+    first = np.empty(n, dtype=np.intp)
+    first[order] = order[new][np.cumsum(new) - 1]
+    copies = np.flatnonzero(first != np.arange(n))
+    same = equal_rows(X, copies, X, first[copies])
+    for mark in marks:
+        same &= mark[copies] == mark[first[copies]]
+    first[copies[~same]] = copies[~same]
+    return first
+
+
+class RowFinder:
+    """Finds the rows of X that are equal to others."""
+
+    def __init__(self, X: Any, threads: int) -> None:
+        keys = row_keys(X, threads)
+        self._X, self._order = X, np.argsort(keys, kind="stable")
+        self._keys = keys[self._order]
+
+    def find(self, Q: Any, threads: int) -> tuple[Array, Array]:
+        """(rows of Q that are in X, the rows of X that they are equal to)."""
+        keys = row_keys(Q, threads)
+        place = np.minimum(np.searchsorted(self._keys, keys), self._keys.size - 1)
+        found = np.flatnonzero(self._keys[place] == keys)
+        rows = self._order[place[found]]
+        same = equal_rows(Q, found, self._X, rows)
+        return found[same], rows[same]
+
+
+def row_keys(X: Any, threads: int) -> Array:
+    """A number for each row: equal rows have equal numbers, others almost surely not."""
+    keys = np.empty(X.shape[0], dtype=np.uint64)
+    _native.row_keys(*row_arrays(X), keys, threads)
+    return keys
+
+
+def equal_rows(X: Any, rows: Array, Y: Any, others: Array) -> Array:
+    """Whether each of these rows of X is equal to that of the others of Y."""
+    same = np.empty(rows.size, dtype=bool)
+    size = max(1, CHUNK_ENTRIES // X.shape[1])
+    for start in range(0, rows.size, size):
+        part = slice(start, start + size)
+        unequal = X[rows[part]] != Y[others[part]]
+        same[part] = np.asarray(unequal.sum(axis=1)).ravel() == 0
+    return same

@@ -19,6 +19,10 @@ class DegenerateWarning(UserWarning):
     """The result is valid but not what was asked for: a cluster died, or part of the data was out of reach."""
 
 
+class InputWarning(UserWarning):
+    """The input is valid but hardly what was meant: one column decides all distances, or rows are too few or alike."""
+
+
 def warn_of(status: Status) -> None:
     """Say what kept a fit from being what was asked for."""
     warn(status.message, DegenerateWarning if status.is_degenerate else ConvergenceWarning)

@@ -110,7 +110,8 @@ def select(
     X : array-like or CSR matrix of shape (n_samples, n_features)
         The points.
     n_clusters : iterable of int, optional
-        The numbers to compare, each at least 2. Default: 2 to 20, but at most the root of n_samples.
+        The numbers to compare, each at least 2. Default: 2 to 20, but at most the root of the number of
+        distinct samples.
     path : iterable of (lam, bandwidth), optional
         Each number of clusters is followed along this path, every step starting from the one before, and each step is
         a row of the table.
@@ -154,13 +155,14 @@ def select(
     if "init" in parameters:
         raise ValueError("select makes its own starts: leave 'init' out.")
     wanted = _wanted(n_clusters, np.shape(X)[0])
-    estimator = LaplacianKModes(wanted[-1], init="consensus", **parameters)
+    estimator = LaplacianKModes(2 if n_clusters is None else wanted[-1], init="consensus", **parameters)
     if estimator.lam == 0 and path is None:
         raise ValueError("select needs a graph: leave 'lam' at 'auto' or above 0.")
     steps = None if path is None else [(float(lam), float(width)) for lam, width in path]
     with watch(estimator, estimator.verbose) as progress:
         given = {"graph": graph, "neighbors": neighbors, "sample_weight": sample_weight}
         settings, rows, prepared = estimator._prepare(X, given, progress, steps)
+        wanted = _wanted(n_clusters, rows.n_rows)
         with progress.phase("select", len(wanted)) as step:
             found = _compare(prepared, settings, wanted, step)
     return replace(found, labels={K: rows.spread(labels) for K, labels in found.labels.items()})
@@ -227,8 +229,9 @@ def _inputs_among(inputs: StartInputs, rows: Array, K: int) -> StartInputs:
     """What the candidates see of some rows: neighbours among those already found, or searched again if too few."""
     points, near = inputs.points.take(rows), inputs.neighbors
     graph = build_graph(inputs.graphs[0].affinity[rows][:, rows])
+    sizes = None if inputs.sizes is None else inputs.sizes[rows]
     if near is None:
-        return start_inputs(points, graph, None, inputs.n_neighbors, K)
+        return replace(start_inputs(points, graph, None, inputs.n_neighbors, K), sizes=sizes)
     place = np.full(inputs.points.n, -1, dtype=np.int32)
     place[rows] = np.arange(rows.size, dtype=np.int32)
     indices = place[near.indices[rows]]
@@ -238,7 +241,7 @@ def _inputs_among(inputs: StartInputs, rows: Array, K: int) -> StartInputs:
     else:
         order = np.argsort(indices < 0, axis=1, kind="stable")[:, :left]  # those that are left, nearest first
         near = Neighbors(indices, near.distances[rows]).chosen(order)
-    return start_inputs(points, graph, near, inputs.n_neighbors, K)
+    return replace(start_inputs(points, graph, near, inputs.n_neighbors, K), sizes=sizes)
 
 
 def _stability(draws: list[tuple[Array, StartInputs]], found: Consensus, K: int, rng: np.random.RandomState) -> float:

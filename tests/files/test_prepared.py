@@ -28,6 +28,7 @@ def test_a_saved_model_prepares_new_rows_as_the_fit_did(prepared, tmp_path):
     np.testing.assert_array_equal(load(tmp_path / "model.npz").labels_, prepared.model.labels_)
 
 
+@pytest.mark.filterwarnings("ignore:Column 1 .* decides all distances")
 def test_a_model_without_a_recipe_takes_rows_as_they_are(tmp_path):
     model = LaplacianKModes(2, random_state=0, n_jobs=1).fit(rows())
     model.save(tmp_path / "model.npz")

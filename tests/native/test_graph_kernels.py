@@ -93,7 +93,7 @@ def test_linkage_without_a_bound_on_the_gini_index_is_single_linkage(K):
     order = np.argsort(np.linalg.norm(X[pairs[:, 0]] - X[pairs[:, 1]], axis=1))
     start, end = int32(pairs[order, 0]), int32(pairs[order, 1])
     kept, labels = spanning_tree(start, end, 50)
-    _native.even_linkage(start[kept], end[kept], K, 1.0, labels)
+    _native.even_linkage(start[kept], end[kept], None, K, 1.0, labels)
     expected = fcluster(linkage(X, "single"), K, "maxclust")
     assert len({*zip(labels, expected, strict=True)}) == len({*labels}) == K
 
@@ -105,7 +105,7 @@ def density_labels(density, K, mass_power=0.0):
     saddle = np.minimum(density[start], density[end])
     order = np.argsort(-saddle, kind="stable")
     labels = np.empty(n, dtype=np.int32)
-    _native.density_modes(int32(start[order]), int32(end[order]), saddle[order], density, K, mass_power, labels)
+    _native.density_modes(int32(start[order]), int32(end[order]), saddle[order], density, None, K, mass_power, labels)
     return labels
 
 

@@ -13,8 +13,9 @@ from sklearn.neighbors import kneighbors_graph
 
 from lapmodes import _native
 from lapmodes._rows import row_arrays
+from lapmodes.graph.laplacian import modularity, weights_between
 from lapmodes.start import communities
-from lapmodes.start.communities import community_labels, merge_communities, modularity, weights_between
+from lapmodes.start.communities import community_labels, merge_communities
 
 
 def set_partitions(n):

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from .. import _native
-from .._records import Array, Neighbors
+from .._records import Array, Neighbors, Tree
 from .._rows import row_arrays
 from .anchors import Anchors
 
@@ -20,6 +20,8 @@ LOCAL_NEIGHBOR = 7
 """The neighbour whose distance sets a local scale (Zelnik-Manor & Perona 2005)."""
 ENTROPIC_REACH = 3
 """Entropic widths look at this many times as many neighbours as their perplexity, as in t-SNE."""
+FAINT = 1e-6
+"""Least weight of an edge of a spanning tree: enough to connect, too little to matter elsewhere."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,29 @@ def shared_weights(near: Neighbors) -> Any:
     indptr, indices, _ = row_arrays(links)
     _native.shared_neighbors(around, indptr, indices, common)
     return csr_array((common / (2 * (k + 1) - common), links.indices, links.indptr), shape=(n, n))
+
+
+def hub_free_affinities(neighbors: Neighbors, tree: Tree, kinds: list[tuple[str, int]], threads: int) -> list[Any]:
+    """For each (weights, k) W of the tree and the k neighbours that are nearest in units of both points' own scales.
+
+    In many dimensions some points are among the nearest of very many others, and tie clusters together. Distances
+    over local scales have few such hubs (Schnitzer, Flexer, Schedl & Widmer 2012).
+    """
+    neighbors = Neighbors(neighbors.indices, neighbors.distances.astype(np.float64))
+    scale = local_scale(neighbors)
+    relative = np.square(neighbors.distances) / (scale[:, None] * scale[neighbors.indices])
+    order = np.argsort(relative, axis=1, kind="stable")
+    length = np.square(tree.length) / (scale[tree.start] * scale[tree.end])
+    A = csr_array((np.maximum(np.exp(-length), FAINT), (tree.start, tree.end)), shape=(scale.size, scale.size))
+    bonds, found = A.maximum(A.T), []
+    for weights, k in kinds:
+        near = neighbors.chosen(np.sort(order[:, :k], axis=1))
+        if weights == "shared":
+            W = shared_weights(near)
+        else:
+            W = symmetric(near.indices, gaussian_weights(near, scale, scale, threads=threads))
+        found.append(csr_array(W.maximum(bonds)))
+    return found
 
 
 def directed(indices: Array, weights: Array, n_train: int) -> Any:

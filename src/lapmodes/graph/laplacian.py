@@ -1,4 +1,4 @@
-"""From a symmetric affinity to the graph that the solver takes."""
+"""From a symmetric affinity to the graph that the solver takes, and what partitions cut of it."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ LINK = 10.0
 def build_graph(W: Any, laplacian: str = "unnormalized", sample_weight: Array | None = None) -> Graph:
     """Drop self-loops and stored zeros, weigh the edges, find degrees and components; W itself is left alone.
 
-    An edge between points of weights a and b counts sqrt(a b) times, so that the whole objective
-    scales with the weights and a point of weight zero is not there.
+    An edge between points of weights a and b counts sqrt(a b) times, and the normalised Laplacian the mean weight
+    times, so that the whole objective scales with the weights and a point of weight zero is not there.
     """
-    W = csr_array(W)
+    W, unit = csr_array(W), W.dtype.type(1)
     if sample_weight is not None:
+        unit = W.dtype.type(sample_weight.mean(dtype=np.float64))
         root = diags_array(np.sqrt(sample_weight).astype(W.dtype))
         W = csr_array(root @ W @ root)
     rows = np.repeat(np.arange(W.shape[0], dtype=W.indices.dtype), np.diff(W.indptr))
@@ -41,9 +42,9 @@ def build_graph(W: Any, laplacian: str = "unnormalized", sample_weight: Array | 
         return Graph(W, W, degrees, degrees, component)
     inverse_root = np.zeros_like(degrees)
     np.divide(1, np.sqrt(degrees), out=inverse_root, where=degrees > 0)
-    data = W.data * np.repeat(inverse_root, np.diff(W.indptr)) * inverse_root[W.indices]
+    data = W.data * np.repeat(inverse_root, np.diff(W.indptr)) * inverse_root[W.indices] * unit
     S = csr_array((data, W.indices, W.indptr), shape=W.shape)
-    return Graph(W, S, (degrees > 0).astype(W.dtype), degrees, component)
+    return Graph(W, S, (degrees > 0) * unit, degrees, component)
 
 
 def link_pairs(W: Any, pairs: Array | None) -> Any:
@@ -70,3 +71,18 @@ def normalized_cut(W: Any, labels: Array, K: int) -> float:
     indptr, indices, weights = row_arrays(W)
     _native.cluster_degrees(indptr, indices, weights, labels.astype(np.int32, copy=False), degree, within)
     return float((1 - within / np.where(degree > 0, degree, 1)).sum())
+
+
+def weights_between(W: Any, labels: Array) -> Array:
+    """The weights between clusters, (K, K), each pair of points counted twice."""
+    K = int(labels.max()) + 1
+    start = np.repeat(labels.astype(np.int64), np.diff(W.indptr))
+    flat = np.bincount(start * K + labels[W.indices], weights=W.data, minlength=K * K)
+    return flat.reshape(K, K)
+
+
+def modularity(W: Any, labels: Array) -> float:
+    """Newman's modularity of a partition."""
+    A = weights_between(W, labels)
+    total = A.sum()
+    return float(np.trace(A) / total - np.square(A.sum(axis=1) / total).sum()) if total > 0 else 0.0

@@ -7,6 +7,7 @@
 #include "components.hpp"
 #include "first_listed_edges.hpp"
 #include "kernels.hpp"
+#include "row_keys.hpp"
 #include "shared_neighbors.hpp"
 #include "spanning_forest.hpp"
 #include "stable_order.hpp"
@@ -104,6 +105,25 @@ void bind_order(nb::module_& m) {
     }, "values"_a.noconvert(), "order"_a.noconvert());
 }
 
+template <class T>
+void bind_rows(nb::module_& m) {
+    m.def("row_keys", [](const In<T>& X, const Out<std::uint64_t>& keys, int threads) {
+        require(X.ndim() == 2 && X.shape(0) == keys.size(), "X must be (n, d), keys one entry a row");
+        threads = useful_threads(threads, size_of(X) * 4);
+        nb::gil_scoped_release release;
+        row_keys<T>({X.data(), {}, nullptr, length(X, 0), length(X, 1)}, keys.data(), threads);
+    }, "X"_a.noconvert(), "keys"_a.noconvert(), "threads"_a);
+
+    m.def("row_keys", [](const In<Index>& indptr, const In<Column>& indices, const In<T>& values,
+                         const Out<std::uint64_t>& keys, int threads) {
+        const Index n = size_of(keys);
+        const Csr<T> rows = csr_of(indptr, indices, values, n);
+        threads = useful_threads(threads, size_of(values) * 8);
+        nb::gil_scoped_release release;
+        row_keys<T>({nullptr, rows, nullptr, n, 0}, keys.data(), threads);
+    }, "indptr"_a.noconvert(), "indices"_a.noconvert(), "values"_a.noconvert(), "keys"_a.noconvert(), "threads"_a);
+}
+
 // These use one thread: callers run several of them at once.
 void bind_edges(nb::module_& m) {
     m.def("shared_neighbors", [](const In<std::int32_t>& neighbors, const In<Index>& indptr, const In<Column>& indices,
@@ -152,6 +172,8 @@ void bind_graph(nb::module_& m) {
     bind_weights<double>(m);
     bind_order<float>(m);
     bind_order<double>(m);
+    bind_rows<float>(m);
+    bind_rows<double>(m);
     bind_edges(m);
 }
 

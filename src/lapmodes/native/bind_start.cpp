@@ -1,5 +1,9 @@
 // Bindings of the algorithms behind the starts: communities, density modes, linkage.
 // They use one thread: callers run several of them at once.
+#include <nanobind/stl/optional.h>
+
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "bindings.hpp"
@@ -11,29 +15,40 @@
 namespace lapmodes {
 namespace {
 
+// What each of n points counts: one, or as given.
+std::vector<Index> sizes_of(const std::optional<In<Index>>& sizes, Index n) {
+    const Index* given = optional_of(sizes, n);
+    return given ? std::vector<Index>(given, given + n) : std::vector<Index>(static_cast<std::size_t>(n), 1);
+}
+
 void bind_trees(nb::module_& m) {
     m.def("density_modes", [](const In<std::int32_t>& from, const In<std::int32_t>& to, const In<double>& saddle,
-                              const In<double>& density, Index K, double mass_power, const Out<std::int32_t>& labels) {
+                              const In<double>& density, const std::optional<In<Index>>& sizes, Index K, double mass_power,
+                              const Out<std::int32_t>& labels) {
         const Index n = size_of(density), edges = size_of(from);
         require(from.size() == to.size() && from.size() == saddle.size() && labels.size() == density.size(),
                 "from, to and saddle must have one entry an edge, density and labels one a point");
         require_nodes(from.data(), edges, n);
         require_nodes(to.data(), edges, n);
+        std::vector<Index> size = sizes_of(sizes, n);
         nb::gil_scoped_release release;
-        density_modes(from.data(), to.data(), saddle.data(), edges, density.data(), n, K, mass_power, labels.data());
-    }, "from_"_a.noconvert(), "to"_a.noconvert(), "saddle"_a.noconvert(), "density"_a.noconvert(), "K"_a,
-       "mass_power"_a, "labels"_a.noconvert());
+        density_modes(from.data(), to.data(), saddle.data(), edges, density.data(), std::move(size), K, mass_power,
+                      labels.data());
+    }, "from_"_a.noconvert(), "to"_a.noconvert(), "saddle"_a.noconvert(), "density"_a.noconvert(),
+       "sizes"_a.noconvert().none(), "K"_a, "mass_power"_a, "labels"_a.noconvert());
 
-    m.def("even_linkage", [](const In<std::int32_t>& from, const In<std::int32_t>& to, Index K, double max_gini,
+    m.def("even_linkage", [](const In<std::int32_t>& from, const In<std::int32_t>& to,
+                             const std::optional<In<Index>>& sizes, Index K, double max_gini,
                              const Out<std::int32_t>& labels) {
         const Index n = size_of(labels);
         require(size_of(from) == n - 1 && from.size() == to.size() && K >= 1,
                 "a spanning tree of n points has n - 1 edges");
         require_nodes(from.data(), n - 1, n);
         require_nodes(to.data(), n - 1, n);
+        std::vector<Index> size = sizes_of(sizes, n);
         nb::gil_scoped_release release;
-        even_linkage(from.data(), to.data(), n, K, max_gini, labels.data());
-    }, "from_"_a.noconvert(), "to"_a.noconvert(), "K"_a, "max_gini"_a, "labels"_a.noconvert());
+        even_linkage(from.data(), to.data(), std::move(size), K, max_gini, labels.data());
+    }, "from_"_a.noconvert(), "to"_a.noconvert(), "sizes"_a.noconvert().none(), "K"_a, "max_gini"_a, "labels"_a.noconvert());
 }
 
 template <class T>

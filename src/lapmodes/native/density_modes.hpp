@@ -28,14 +28,14 @@ void merge_basins(const std::int32_t* from, const std::int32_t* to, std::int64_t
     }
 }
 
-// from, to, saddle (edges) IN: edges by falling density of their saddles; density (n) IN; labels (n) OUT. A mode's
-// prominence, its density minus that of the saddle where it meets a higher one, counts times the number of points of
-// its basin to the power `mass_power`. All but the K - 1 most prominent merges are made.
+// from, to, saddle (edges) IN: edges by falling density of their saddles; density (n) IN; size (n) IN: what each point
+// counts; labels (n) OUT. A mode's prominence, its density minus that of the saddle where it meets a higher one, counts
+// times the size of its basin to the power `mass_power`. All but the K - 1 most prominent merges are made.
 inline void density_modes(const std::int32_t* from, const std::int32_t* to, const double* saddle, std::int64_t edges,
-                          const double* density, std::int64_t n, std::int64_t K, double mass_power,
+                          const double* density, std::vector<std::int64_t> size, std::int64_t K, double mass_power,
                           std::int32_t* labels) {
+    const auto n = static_cast<std::int64_t>(size.size());
     std::vector<double> prominence;
-    std::vector<std::int64_t> size(static_cast<std::size_t>(n), 1);
     DisjointSets basins(n);
     merge_basins(from, to, edges, density, basins, [&](std::int64_t e, std::int32_t higher, std::int32_t lower) {
         const double mass = std::pow(static_cast<double>(size[lower]), mass_power);

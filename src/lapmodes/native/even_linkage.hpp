@@ -14,7 +14,17 @@ namespace lapmodes {
 // equal and 1 where one cluster has everything.
 class ClusterSizes {
    public:
-    explicit ClusterSizes(std::int64_t n) : clusters_(n), total_(static_cast<double>(n)) { count_[1] = n; }
+    ClusterSizes(const std::int64_t* size, std::int64_t n) : clusters_(n) {
+        for (std::int64_t i = 0; i < n; ++i) ++count_[size[i]];
+        double before = 0, sum = 0;  // clusters that are smaller, and their sizes
+        for (const auto& [each, count] : count_) {
+            const double own = static_cast<double>(each), many = static_cast<double>(count);
+            differences_ += many * (own * before - sum);
+            before += many;
+            sum += own * many;
+        }
+        total_ = sum;
+    }
     double gini() const { return clusters_ > 1 ? differences_ / ((static_cast<double>(clusters_) - 1) * total_) : 0; }
     std::int64_t clusters() const { return clusters_; }
     std::int64_t smallest() const { return count_.begin()->first; }
@@ -37,16 +47,17 @@ class ClusterSizes {
     }
     std::map<std::int64_t, std::int64_t> count_;
     std::int64_t clusters_;
-    double total_, differences_ = 0;
+    double total_ = 0, differences_ = 0;
 };
 
-// from, to (n - 1) IN: the edges of a spanning tree, shortest first; labels (n) OUT: the K clusters. The shortest edge
-// is merged next, but while the Gini index is above `max_gini` the shortest one that leads to a smallest cluster.
-inline void even_linkage(const std::int32_t* from, const std::int32_t* to, std::int64_t n, std::int64_t K,
-                         double max_gini, std::int32_t* labels) {
+// from, to (n - 1) IN: the edges of a spanning tree, shortest first; size (n) IN: what each point counts, at least 1;
+// labels (n) OUT: the K clusters. The shortest edge is merged next, but while the Gini index is above `max_gini` the
+// shortest one that leads to a smallest cluster.
+inline void even_linkage(const std::int32_t* from, const std::int32_t* to, std::vector<std::int64_t> size,
+                         std::int64_t K, double max_gini, std::int32_t* labels) {
+    const auto n = static_cast<std::int64_t>(size.size());
     DisjointSets clusters(n);
-    ClusterSizes sizes(n);
-    std::vector<std::int64_t> size(static_cast<std::size_t>(n), 1);
+    ClusterSizes sizes(size.data(), n);
     std::vector<bool> merged(static_cast<std::size_t>(n), false);
     std::int64_t shortest = 0, resume = 0, resume_at_size = 0;
     while (sizes.clusters() > K) {

@@ -10,11 +10,15 @@ from scipy.sparse import coo_array
 from .. import _native
 from .._records import MANY_CLUSTERS, MANY_POINTS, SAME, Array
 from .._rows import row_arrays
+from ..graph.laplacian import modularity, weights_between
 
 RUNS = 5
 """Runs of the Leiden method from other seeds, of which the one of highest modularity counts; one for many points."""
 ROUNDS = 2
-SEARCHES = 20
+SEARCHES = (20, 5)
+"""Resolutions that are tried at most: by the first run, and by each of the others, which begin where that one ended."""
+NARROW = 0.01
+"""Where the logs of two resolutions with too few and too many communities are this near, none between them is tried."""
 COARSE_MEMBERS = 500
 """Where there are many points, and more than this a cluster, the resolution is searched for on a graph of small
 communities."""
@@ -26,15 +30,17 @@ def community_labels(W: Any, K: int, seed: int) -> Array:
     """K communities of high modularity: the best of a few runs where there are not many points and clusters."""
     if W.shape[0] > MANY_POINTS or K >= MANY_CLUSTERS:
         return _one_run(W, K, seed)
-    runs = [_one_run(W, K, each) for each in np.random.RandomState(seed).randint(2**31 - 1, size=RUNS).tolist()]
+    first, *others = np.random.RandomState(seed).randint(2**31 - 1, size=RUNS).tolist()
+    labels, resolution = _search(W, K, first)
+    runs = [labels, *(_search(W, K, each, resolution)[0] for each in others)]
     found = np.array([modularity(W, labels) for labels in runs])
     return runs[int(np.flatnonzero(found >= found.max() - SAME)[0])]
 
 
 def _one_run(W: Any, K: int, seed: int) -> Array:
-    """K communities; where no resolution gives K, the next larger number is merged.
+    """K communities; where there are many points, those of small communities first stay together.
 
-    Where there are many points, those of small communities first stay together; at the end each may move again.
+    At the end each point may move again.
     """
     if W.shape[0] <= max(MANY_POINTS, COARSE_MEMBERS * K):
         return _search(W, K, seed)[0]
@@ -54,12 +60,16 @@ def _leiden(W: Any, resolution: float, rounds: int, seed: int, labels: Array | N
     return _native.leiden(indptr, indices, weights, resolution, rounds, seed, labels), labels
 
 
-def _search(W: Any, K: int, seed: int) -> tuple[Array, float]:
-    """K communities and the resolution that gives them."""
+def _search(W: Any, K: int, seed: int, near: float | None = None) -> tuple[Array, float]:
+    """K communities and the resolution that gives them, searched for from 1 or `near` another one.
+
+    Where no resolution gives K, the next larger number of communities is merged.
+    """
     # The logs of resolution and count; one community at resolution zero, say 1e-4.
-    low, high = (np.log(1e-4), 0.0), (np.inf, np.inf)
-    point, finest = 0.0, None
-    for search in range(SEARCHES):
+    low = (np.log(1e-4), 0.0) if near is None else (-np.inf, 0.0)
+    high = (np.inf, np.inf)
+    point, stride, finest = (0.0, 1.0, None) if near is None else (np.log(near), 0.1, None)
+    for search in range(SEARCHES[near is not None]):
         resolution = float(np.exp(point))
         count, labels = _leiden(W, resolution, ROUNDS, seed)
         if count == K:
@@ -68,7 +78,9 @@ def _search(W: Any, K: int, seed: int) -> tuple[Array, float]:
             high, finest = (point, np.log(count)), labels
         else:
             low = (point, np.log(count))
-        point = _between(low, high, np.log(K), search)
+        if high[0] - low[0] < NARROW:
+            break
+        point = _between(low, high, np.log(K), search, stride)
     finest = np.arange(W.shape[0], dtype=np.int32) if finest is None else finest
     return merge_communities(W, finest, K), resolution
 
@@ -79,10 +91,13 @@ def _merged(W: Any, labels: Array, count: int) -> Any:
     return coo_array((W.data, (rows, labels[W.indices])), shape=(count, count)).tocsr()
 
 
-def _between(low: tuple[float, float], high: tuple[float, float], wanted: float, search: int) -> float:
+def _between(low: tuple[float, float], high: tuple[float, float], wanted: float, search: int, stride: float) -> float:
     """Where to look next: outward while unbounded, then on the line through both ends, or half way in turn."""
+    outward = stride * (1 + 0.5 * search)
     if np.isinf(high[0]):
-        return low[0] + 1.0 + 0.5 * search
+        return low[0] + outward
+    if np.isinf(low[0]):
+        return high[0] - outward
     share = (wanted - low[1]) / (high[1] - low[1]) if search % 2 == 0 else 0.5
     return low[0] + float(np.clip(share, 0.1, 0.9)) * (high[0] - low[0])
 
@@ -104,18 +119,3 @@ def merge_communities(W: Any, labels: Array, K: int) -> Array:
         owner[owner == j] = i
         alive.remove(j)
     return np.unique(owner, return_inverse=True)[1].astype(np.int32)[labels]
-
-
-def weights_between(W: Any, labels: Array) -> Array:
-    """The weights between clusters, (K, K), each pair of points counted twice."""
-    K = int(labels.max()) + 1
-    start = np.repeat(labels.astype(np.int64), np.diff(W.indptr))
-    flat = np.bincount(start * K + labels[W.indices], weights=W.data, minlength=K * K)
-    return flat.reshape(K, K)
-
-
-def modularity(W: Any, labels: Array) -> float:
-    """Newman's modularity of a partition."""
-    A = weights_between(W, labels)
-    total = A.sum()
-    return float(np.trace(A) / total - np.square(A.sum(axis=1) / total).sum()) if total > 0 else 0.0

@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 
 from .._records import MANY_CLUSTERS, MANY_POINTS, SAME, Array, Graph, Neighbors, Points, Tree
 from .._rows import adjusted_rand, contingency, largest_columns, one_hot
-from ..graph.affinity import gaussian_weights, local_scale, shared_weights, symmetric
+from ..graph.affinity import hub_free_affinities
 from ..graph.laplacian import build_graph
 from ..graph.neighbors import TREE_DIMENSIONS
 from ..graph.spanning import spanning_tree
@@ -34,8 +34,8 @@ GINI_LIMITS = (0.2, 0.5)
 """How uneven the sizes of clusters may become before a linkage must join the smallest."""
 TRUST_POWER = 6
 """Candidates count as much as their agreement with the chosen one to this power."""
-FAINT = 1e-6
-"""Least weight of an edge of the spanning tree: enough to connect, too little to matter elsewhere."""
+MOST_SIZE = 1000
+"""What the heaviest point counts at most, where the lightest counts one."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,8 @@ class StartInputs:
     trees: tuple[Tree, ...] = ()
     """Of the distances, and of the distances that are at least those at which a point has a few neighbours."""
     n_neighbors: int = 10
+    sizes: Array | None = None
+    """What each point counts, as whole numbers; None: one."""
 
 
 @dataclass(frozen=True)
@@ -84,10 +86,18 @@ def is_large(n: int, K: int) -> bool:
     return K >= MANY_CLUSTERS or n > HUGE_POINTS
 
 
-def start_inputs(points: Points, graph: Graph, neighbors: Neighbors | None, n_neighbors: int, K: int) -> StartInputs:
+def start_inputs(
+    points: Points,
+    graph: Graph,
+    neighbors: Neighbors | None,
+    n_neighbors: int,
+    K: int,
+    sample_weight: Array | None = None,
+) -> StartInputs:
     """From the neighbours of all points, twice n_neighbors if not `is_large`; from the graph where there are none."""
+    sizes = None if sample_weight is None else whole_sizes(sample_weight)
     if neighbors is None:
-        return StartInputs(points, (build_graph(graph.affinity.astype(np.float64)),))
+        return StartInputs(points, (build_graph(graph.affinity.astype(np.float64)),), sizes=sizes)
     large = is_large(points.n, K)
     rough = large or (points.n > MANY_POINTS and points.X.shape[1] > TREE_DIMENSIONS)
     few = min(max(n_neighbors // 2 - 2, 0), neighbors.indices.shape[1] - 1)
@@ -95,31 +105,18 @@ def start_inputs(points: Points, graph: Graph, neighbors: Neighbors | None, n_ne
     at_once = 1 if K >= MANY_CLUSTERS else points.threads
     build = partial(spanning_tree, points.X, neighbors, points.threads, rough=rough)
     trees = tuple(_in_parallel(build, cores, at_once))
-    graphs = (graph,) if large else _hub_free_graphs(neighbors, trees[0], n_neighbors, points.threads)
-    return StartInputs(points, graphs, neighbors, trees, n_neighbors)
+    graphs = (graph,)
+    if not large:
+        kinds = [(weights, max(1, round(share * n_neighbors))) for weights, share in GRAPHS]
+        found = hub_free_affinities(neighbors, trees[0], kinds, points.threads)
+        graphs = tuple(build_graph(W, sample_weight=sample_weight) for W in found)
+    return StartInputs(points, graphs, neighbors, trees, n_neighbors, sizes)
 
 
-def _hub_free_graphs(neighbors: Neighbors, tree: Tree, n_neighbors: int, threads: int) -> tuple[Graph, ...]:
-    """Graphs of the neighbours that are nearest in units of both points' own scales, connected by the spanning tree.
-
-    In many dimensions some points are among the nearest of very many others, and tie clusters together. Distances
-    over local scales have few such hubs (Schnitzer, Flexer, Schedl & Widmer 2012).
-    """
-    neighbors = Neighbors(neighbors.indices, neighbors.distances.astype(np.float64))
-    scale = local_scale(neighbors)
-    relative = np.square(neighbors.distances) / (scale[:, None] * scale[neighbors.indices])
-    order = np.argsort(relative, axis=1, kind="stable")
-    length = np.square(tree.length) / (scale[tree.start] * scale[tree.end])
-    A = csr_array((np.maximum(np.exp(-length), FAINT), (tree.start, tree.end)), shape=(scale.size, scale.size))
-    bonds, graphs = A.maximum(A.T), []
-    for weights, share in GRAPHS:
-        near = neighbors.chosen(np.sort(order[:, : max(1, round(share * n_neighbors))], axis=1))
-        if weights == "shared":
-            W = shared_weights(near)
-        else:
-            W = symmetric(near.indices, gaussian_weights(near, scale, scale, threads=threads))
-        graphs.append(build_graph(csr_array(W.maximum(bonds))))
-    return tuple(graphs)
+def whole_sizes(sample_weight: Array) -> Array:
+    """Weights as whole numbers of the smallest one, or of a thousandth of the largest: linkages sort by size."""
+    unit = max(float(sample_weight.min()), float(sample_weight.max()) / MOST_SIZE)
+    return np.maximum(np.rint(sample_weight / unit), 1).astype(np.int64)
 
 
 def _in_parallel(make: Callable[[Any], Any], items: Sequence[Any], threads: int) -> list[Any]:
@@ -146,12 +143,13 @@ def make_partition(candidate: Candidate, inputs: StartInputs, K: int, seed: int)
     if candidate.family == "communities":
         return community_labels(inputs.graphs[candidate.variant].affinity, K, seed)
     if candidate.family == "mixture":
-        return mixture_labels(inputs.points, K, seed)
+        return mixture_labels(inputs.points, K, seed, inputs.sizes)
     if candidate.family == "linkages":
         tree, limit = candidate.variant
-        return even_linkage_labels(inputs.trees[tree], K, limit)
+        return even_linkage_labels(inputs.trees[tree], K, limit, inputs.sizes)
     assert inputs.neighbors is not None
-    return density_mode_labels(inputs.neighbors.first(inputs.n_neighbors), inputs.trees[0], K)
+    near, dimensions = inputs.neighbors.first(inputs.n_neighbors), inputs.points.X.shape[1]
+    return density_mode_labels(near, inputs.trees[0], K, inputs.sizes, dimensions)
 
 
 def find_consensus(inputs: StartInputs, K: int, rng: np.random.RandomState, *, sparse: bool = False) -> Consensus:

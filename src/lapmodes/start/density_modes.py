@@ -12,12 +12,12 @@ MASS_POWER = 0.5
 """A hill of m points counts sqrt(m) times its prominence: the noise of a hill's height falls like 1 / sqrt(m)."""
 
 
-def density_mode_labels(near: Neighbors, tree: Tree, K: int) -> Array:
+def density_mode_labels(near: Neighbors, tree: Tree, K: int, sizes: Array | None = None, dimensions: int = 1) -> Array:
     """Labels of the K most prominent hills of the density.
 
     The log density is minus the log of the root mean square distance to the neighbours. Hills meet at the highest edge
     between them (of the neighbour graph and the spanning tree), whose height is that of its lower end, or less where
-    the edge is long.
+    the edge is long. Where points stand for several each, they would be nearer to each other if all were there.
     """
     height = log_density(near.distances)
     # In place and one at a time, as there is an entry for each edge: how far saddles lie below zero.
@@ -26,6 +26,11 @@ def density_mode_labels(near: Neighbors, tree: Tree, K: int) -> Array:
     end = np.concatenate([end, tree.end])
     depth = _log(np.concatenate([length, tree.length], dtype=np.float64))
     del length
+    if sizes is not None:
+        around = (sizes + sizes[near.indices].sum(axis=1)) / (near.indices.shape[1] + 1)
+        nearer = np.log(around) / dimensions
+        height += nearer
+        depth -= np.minimum(nearer[start], nearer[end])
     low = -height
     np.maximum(depth, low[start], out=depth)
     np.maximum(depth, low[end], out=depth)
@@ -34,7 +39,7 @@ def density_mode_labels(near: Neighbors, tree: Tree, K: int) -> Array:
     end = end[order]
     saddle = np.negative(depth[order], out=depth)
     labels = np.empty(height.size, dtype=np.int32)
-    _native.density_modes(start, end, saddle, height, K, MASS_POWER, labels)
+    _native.density_modes(start, end, saddle, height, sizes, K, MASS_POWER, labels)
     return labels
 
 

@@ -8,8 +8,11 @@ from .. import _native
 from .._records import Array, Tree
 
 
-def even_linkage_labels(tree: Tree, K: int, most_uneven: float) -> Array:
-    """K clusters; while the Gini index of the sizes is above `most_uneven`, a smallest cluster must be joined."""
+def even_linkage_labels(tree: Tree, K: int, most_uneven: float, sizes: Array | None = None) -> Array:
+    """K clusters; while the Gini index of the sizes is above `most_uneven`, a smallest cluster must be joined.
+
+    Each point counts as much as `sizes` say, or one.
+    """
     labels = np.empty(tree.length.size + 1, dtype=np.int32)
-    _native.even_linkage(tree.start, tree.end, K, most_uneven, labels)
+    _native.even_linkage(tree.start, tree.end, sizes, K, most_uneven, labels)
     return labels

@@ -14,14 +14,17 @@ BLOCK_ROWS = 65_536
 """Rows that the mixture sees at once."""
 
 
-def mixture_labels(points: Points, K: int, seed: int) -> Array:
-    """The most likely component of each point; fitted to a sample where there are many points."""
+def mixture_labels(points: Points, K: int, seed: int, sizes: Array | None = None) -> Array:
+    """The most likely component of each point; fitted to a sample where there are many points.
+
+    A point of size 2 is there twice.
+    """
     from sklearn.mixture import GaussianMixture  # not needed at import
 
     rng, unit = np.random.RandomState(seed), points.spread or 1.0
-    sample = np.arange(points.n)
-    if points.n > MANY_POINTS:
-        sample = np.sort(rng.choice(points.n, MANY_POINTS, replace=False))
+    sample = np.arange(points.n) if sizes is None else np.repeat(np.arange(points.n), sizes)
+    if sample.size > MANY_POINTS:
+        sample = np.sort(rng.choice(sample, MANY_POINTS, replace=False))
     blocks = np.array_split(np.arange(points.n), -(-points.n // BLOCK_ROWS))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a loose fit is one candidate among many
