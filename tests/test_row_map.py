@@ -43,7 +43,6 @@ def test_what_is_taken_is_spread_again(seed, n, left_out, ordered):
     np.testing.assert_array_equal(rows.take(rows.spread(rows.take(values))), rows.take(values))
     taken = rows.take(numbers)
     np.testing.assert_array_equal(np.sort(taken), np.flatnonzero(kept))
-    np.testing.assert_array_equal(rows.samples(np.arange(taken.size)), taken)
     assert (rows.take(weight) > 0).all()
     # a sample that was left out gets the value of the nearest one that was not
     D = np.where(kept, cdist(X, X), np.inf)
@@ -75,8 +74,8 @@ def test_pairs_keep_their_points_and_lose_those_left_out():
     given_rows = rows.take_given(Given(sample_weight=weight, known=known, must_link=pairs), float)
     there = (weight[pairs] > 0).all(axis=1) & (pairs[:, 0] != pairs[:, 1])
     assert 0 < there.sum() < 40
-    np.testing.assert_array_equal(rows.samples(given_rows.must_link), pairs[there])
-    np.testing.assert_array_equal(given_rows.known, known[rows.samples(np.arange(given_rows.known.size))])
+    np.testing.assert_array_equal(rows.take(np.arange(50))[given_rows.must_link], pairs[there])
+    np.testing.assert_array_equal(given_rows.known, rows.take(known))
     np.testing.assert_array_equal(given_rows.sample_weight, rows.take(weight))
 
 

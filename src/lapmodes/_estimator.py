@@ -20,7 +20,7 @@ from ._progress import Progress, watch
 from ._records import Array
 from ._row_map import RowMap
 from ._rows import largest_values
-from ._settings import CONSTRAINTS, OldAttribute, Settings, refuses_old_names, resolve_settings
+from ._settings import CONSTRAINTS, OldAttribute, Settings, doubts_about, refuses_old_names, resolve_settings
 from ._validation import (
     MANY_ENTRIES,
     Given,
@@ -28,7 +28,6 @@ from ._validation import (
     check_dense_fits,
     check_given,
     check_init,
-    doubts_about,
     unit_rows,
 )
 from ._warnings import InputWarning, warn, warn_of
@@ -276,16 +275,17 @@ class LaplacianKModes(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, New
         else:
             checked = check_given(X, K, settings.sparse, given)
         rows = RowMap.of(X, checked, settings.threads)
+        points = rows.take(X)
         if checked.graph is None:
-            names = getattr(self, "feature_names_in_", None)
-            for doubt in doubts_about(X, names, rows.n_rows, K, settings.n_neighbors):
+            for doubt in doubts_about(settings, X, points.shape[0], getattr(self, "feature_names_in_", None)):
                 warn(doubt, InputWarning)
-        if rows.n_rows < K:
+        if points.shape[0] < K:
             rows = RowMap.of(X, checked, settings.threads, merge=False)
+            points = rows.take(X)
         if not isinstance(settings.init, str):
             init = check_init(settings.owner, settings.init, n, X.shape[1], K)
             settings = replace(settings, init=(init[0], rows.take(init[1])) if isinstance(init, tuple) else init)
-        return settings, rows, prepare(rows.take(X), rows.take_given(checked, X.dtype), settings, progress)
+        return settings, rows, prepare(points, rows.take_given(checked, X.dtype), settings, progress)
 
     def _validate(self, X: Any, reset: bool) -> Any:
         """X as a finite array or canonical CSR matrix, its rows of unit length for the cosine metric."""
@@ -309,7 +309,7 @@ class LaplacianKModes(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, New
         self.labels_ = rows.spread(solution.labels)
         self.probabilities_ = largest_values(self.assignments_)
         self.cluster_centers_ = solution.C
-        self.exemplars_ = rows.samples(nearest_points(problem.points, solution.C))
+        self.exemplars_ = rows.take(np.arange(rows.n_samples))[nearest_points(problem.points, solution.C)]
         self.objective_ = solution.objective
         self.gap_ = solution.gap
         self.status_ = solution.status.name

@@ -52,6 +52,7 @@ def stable_order(
     values: Any,
     order: Any,  # OUT
 ) -> None: ...
+def row_keys(*arrays: Any) -> None: ...
 def first_listed_edges(
     index: Any,
     first: Any,  # OUT
@@ -97,6 +98,7 @@ def density_modes(
     to: Any,
     saddle: Any,
     density: Any,
+    sizes: Any,
     K: int,
     mass_power: float,
     labels: Any,  # OUT
@@ -104,6 +106,7 @@ def density_modes(
 def even_linkage(
     from_: Any,
     to: Any,
+    sizes: Any,
     K: int,
     max_gini: float,
     labels: Any,  # OUT

@@ -64,11 +64,6 @@ class RowMap:
             row_of[absent] = make_index(X[samples], threads).query(X[absent], 1).indices[:, 0]
         return RowMap(n, samples, row_of)
 
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return self.n_samples if self.sample_of is None else int(self.sample_of.size)
-
     def take(self, values: Any) -> Any:
         """Values of the samples as values of the rows; None stays None."""
         return values if values is None or self.sample_of is None else values[self.sample_of]
@@ -89,18 +84,14 @@ class RowMap:
             there = np.ones(len(pairs), dtype=bool) if weight is None else (weight[pairs] > 0).all(axis=1)
             pairs = self.row_of[pairs[there]]
             pairs = pairs[pairs[:, 0] != pairs[:, 1]]
-        if weight is not None or self.n_rows < self.n_samples:
-            weight = np.bincount(self.row_of, weights=weight, minlength=self.n_rows).astype(dtype)
+        if weight is not None or self.sample_of.size < self.n_samples:
+            weight = np.bincount(self.row_of, weights=weight, minlength=self.sample_of.size).astype(dtype)
         W = None if W is None else csr_array(W[self.sample_of][:, self.sample_of])
         return Given(W, given.neighbors, weight, self.take(given.known), pairs)
 
     def spread(self, values: Any) -> Any:
         """Values of the rows as values of the samples; None stays None."""
         return values if values is None or self.row_of is None else values[self.row_of]
-
-    def samples(self, rows: Array) -> Array:
-        """Numbers of rows as numbers of samples."""
-        return rows if self.sample_of is None else self.sample_of[rows]
 
     def spread_graph(self, W: Any) -> Any:
         """The affinity between all samples; those that were merged into another or left out have no edges."""

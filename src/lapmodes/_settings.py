@@ -9,6 +9,7 @@ from numbers import Integral, Real
 from typing import Any, ParamSpec
 
 import numpy as np
+from scipy.sparse import issparse
 
 from . import _native
 from ._validation import parameter_error
@@ -20,27 +21,28 @@ P = ParamSpec("P")
 INITS = ("auto", "consensus", "k-means", "k-means++", "random", "spectral")
 GAP = 1e-4
 """Relative gap to which the assignment steps are solved, unless `tol` asks for less."""
+FEW_NEIGHBORS = 11
+"""That fewer than these are all other samples is no surprise."""
+SPREAD_ROWS = 10_000
+"""Rows on which the spread of columns is looked at."""
+DECIDES = (0.999, 0.9)
+"""Share of the variance from which on a column decides all distances, of two columns and of more."""
 
 
 def _quoted(names: tuple[str, ...]) -> str:
     return ", ".join(map(repr, names))
 
 
-def is_int(value: Any, low: int | None = None) -> bool:
-    """Whether this is an integer (not a bool) of at least `low`."""
-    return isinstance(value, Integral) and not isinstance(value, bool) and (low is None or int(value) >= low)
-
-
-def is_float(value: Any, low: float = 0.0) -> bool:
-    """Whether this is a finite real number (not a bool) of at least `low`."""
-    return isinstance(value, Real) and not isinstance(value, bool) and low <= float(value) < np.inf
+def is_number(value: Any, kind: type = Real, low: float = -np.inf) -> bool:
+    """Whether this is a finite number of the kind (not a bool) of at least `low`."""
+    return isinstance(value, kind) and not isinstance(value, bool) and bool(low <= value < np.inf)  # type: ignore
 
 
 CONSTRAINTS: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    "n_clusters": ("an int of at least 1", lambda value: is_int(value, 1)),
+    "n_clusters": ("an int of at least 1", lambda value: is_number(value, Integral, 1)),
     "lam": (
         "a finite float of at least 0 or 'auto'",
-        lambda value: is_float(value) or (isinstance(value, str) and value == "auto"),
+        lambda value: is_number(value, low=0) or (isinstance(value, str) and value == "auto"),
     ),
     "bandwidth": (
         "a float above 0, numpy.inf, 'auto' or 'entropic'",
@@ -53,7 +55,7 @@ CONSTRAINTS: dict[str, tuple[str, Callable[[Any], bool]]] = {
         f"a callable or one of {_quoted(('auto', *KINDS, 'precomputed'))}; a graph goes to fit(X, graph=W)",
         lambda value: callable(value) or (isinstance(value, str) and value in ("auto", "precomputed", *KINDS)),
     ),
-    "n_neighbors": ("an int of at least 1", lambda value: is_int(value, 1)),
+    "n_neighbors": ("an int of at least 1", lambda value: is_number(value, Integral, 1)),
     "metric": ("'euclidean' or 'cosine'", lambda value: isinstance(value, str) and value in ("euclidean", "cosine")),
     "laplacian": (
         "'unnormalized' or 'normalized'",
@@ -63,12 +65,15 @@ CONSTRAINTS: dict[str, tuple[str, Callable[[Any], bool]]] = {
         f"one of {_quoted(INITS)}, an array of modes or a tuple (modes, assignments)",
         lambda value: not isinstance(value, str) or value in INITS,
     ),
-    "prior_weight": ("a finite float of at least 0", is_float),
-    "n_init": ("an int of at least 1", lambda value: is_int(value, 1)),
-    "max_iter": ("an int of at least 1", lambda value: is_int(value, 1)),
-    "tol": ("a finite float of at least 0", is_float),
+    "prior_weight": ("a finite float of at least 0", lambda value: is_number(value, low=0)),
+    "n_init": ("an int of at least 1", lambda value: is_number(value, Integral, 1)),
+    "max_iter": ("an int of at least 1", lambda value: is_number(value, Integral, 1)),
+    "tol": ("a finite float of at least 0", lambda value: is_number(value, low=0)),
     "sparse_assignments": ("True or False", lambda value: isinstance(value, (bool, np.bool_))),
-    "n_jobs": ("None or an int other than 0", lambda value: value is None or (is_int(value) and value != 0)),
+    "n_jobs": (
+        "None or an int other than 0",
+        lambda value: value is None or (is_number(value, Integral) and value != 0),
+    ),
     "random_state": ("None, an int or a RandomState", lambda value: True),
     "verbose": (
         "True, False or a callable",
@@ -155,6 +160,33 @@ def check_parameters(owner: str, values: dict[str, Any]) -> None:
             new = RENAMED_VALUES.get((name, value)) if isinstance(value, str) else None
             hint = f" {value!r} of version 0.1 is now called {new!r}." if new else ""
             raise parameter_error(owner, name, expected, value, hint)
+
+
+def doubts_about(settings: Settings, X: Any, n_distinct: int, names: Any) -> list[str]:
+    """Sentences on input that is valid but hardly what was meant: what is odd, what follows, what to do."""
+    n, K, n_neighbors = X.shape[0], settings.n_clusters, settings.n_neighbors
+    found = []
+    if n_distinct < K:
+        found.append(
+            f"X has {n_distinct} distinct rows, fewer than n_clusters={K}: clusters are empty, or equal rows are in "
+            f"different ones. Ask for at most {n_distinct} clusters."
+        )
+    if n_neighbors >= max(n, FEW_NEIGHBORS):
+        found.append(
+            f"n_neighbors={n_neighbors} is more than the {n - 1} other samples: all of them are taken. Use a smaller "
+            "number, or the graph has no structure."
+        )
+    if not issparse(X):
+        variance = X[:: -(-n // SPREAD_ROWS)].var(axis=0, dtype=np.float64)
+        top, total, varying = int(variance.argmax()), float(variance.sum()), int(np.count_nonzero(variance))
+        if varying > 1 and variance[top] > DECIDES[varying > 2] * total:
+            column = repr(str(names[top])) if names is not None else f"{top} (counted from 0)"
+            found.append(
+                f"Column {column} decides all distances: it has {variance[top] / total:.1%} of the variance of X. If "
+                "the columns have different units, scale them first, for example with "
+                "make_pipeline(StandardScaler(), ...)."
+            )
+    return found
 
 
 class OldAttribute:

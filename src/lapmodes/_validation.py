@@ -14,12 +14,6 @@ from ._records import Array, Neighbors
 
 MANY_ENTRIES = 2**24
 """Assignments up to which nobody asks how much memory there is."""
-FEW_NEIGHBORS = 11
-"""That fewer than these are all other samples is no surprise."""
-SPREAD_ROWS = 10_000
-"""Rows on which the spread of columns is looked at."""
-DECIDES = (0.999, 0.9)
-"""Share of the variance from which on a column decides all distances, of two columns and of more."""
 
 
 @dataclass(frozen=True)
@@ -64,33 +58,6 @@ def canonical(X: Any) -> Any:
         X = X.copy()
         X.sum_duplicates()
     return X
-
-
-def doubts_about(X: Any, names: Any, n_distinct: int, K: int, n_neighbors: int) -> list[str]:
-    """Sentences on input that is valid but hardly what was meant: what is odd, what follows, what to do."""
-    n = X.shape[0]
-    found = []
-    if n_distinct < K:
-        found.append(
-            f"X has {n_distinct} distinct rows, fewer than n_clusters={K}: clusters are empty, or equal rows are in "
-            f"different ones. Ask for at most {n_distinct} clusters."
-        )
-    if n_neighbors >= max(n, FEW_NEIGHBORS):
-        found.append(
-            f"n_neighbors={n_neighbors} is more than the {n - 1} other samples: all of them are taken. Use a smaller "
-            "number, or the graph has no structure."
-        )
-    if not issparse(X):
-        variance = X[:: -(-n // SPREAD_ROWS)].var(axis=0, dtype=np.float64)
-        top, total, varying = int(variance.argmax()), float(variance.sum()), int(np.count_nonzero(variance))
-        if varying > 1 and variance[top] > DECIDES[varying > 2] * total:
-            column = repr(str(names[top])) if names is not None else f"{top} (counted from 0)"
-            found.append(
-                f"Column {column} decides all distances: it has {variance[top] / total:.1%} of the variance of X. If "
-                "the columns have different units, scale them first, for example with "
-                "make_pipeline(StandardScaler(), ...)."
-            )
-    return found
 
 
 def check_sample_weight(sample_weight: Any, n: int, least: int, dtype: Any) -> Array | None:

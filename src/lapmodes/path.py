@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from ._estimator import LaplacianKModes
 from ._fit import solve
 from ._predict import Trained
 from ._progress import watch
-from ._settings import CONSTRAINTS, check_parameters, is_int
+from ._settings import CONSTRAINTS, check_parameters, is_number
 from ._validation import parameter_error
 from ._warnings import warn_of
 
@@ -76,7 +77,7 @@ def fit_path(
         check_parameters("fit_path", values | {"lam": one, "bandwidth": two})
     if estimator.n_init != 1:
         raise ValueError("fit_path follows one start: leave 'n_init' at 1.")
-    if n_steps is not None and (not is_int(n_steps, 2) or len(pairs) > 1):
+    if n_steps is not None and (not is_number(n_steps, Integral, 2) or len(pairs) > 1):
         expected = "None, or an int of at least 2 with a single 'lam' and a single 'bandwidth'"
         raise parameter_error("fit_path", "n_steps", expected, n_steps)
     data = {"graph": graph, "neighbors": neighbors, "sample_weight": sample_weight}

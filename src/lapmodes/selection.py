@@ -162,7 +162,7 @@ def select(
     with watch(estimator, estimator.verbose) as progress:
         given = {"graph": graph, "neighbors": neighbors, "sample_weight": sample_weight}
         settings, rows, prepared = estimator._prepare(X, given, progress, steps)
-        wanted = _wanted(n_clusters, rows.n_rows)
+        wanted = _wanted(n_clusters, prepared.problem.points.n)
         with progress.phase("select", len(wanted)) as step:
             found = _compare(prepared, settings, wanted, step)
     return replace(found, labels={K: rows.spread(labels) for K, labels in found.labels.items()})

@@ -18,8 +18,6 @@ TREE_DIMENSIONS = 12
 EXACT_WORK = 4e11
 """Pairs of rows times (dimensions + 64) up to which every pair is looked at: some five seconds on two cores."""
 CHUNK_ROWS = 8192
-SOME_COPIES = 64
-"""Of a row that is repeated thousands of times, unless more neighbours are asked for."""
 SIGNIFICANT = 2.0**36
 """Distances that agree to one in this many are equal: double precision tells more, but not after a rotation."""
 SPARE = 4
@@ -106,29 +104,14 @@ class _ByChunks:
 
 
 class TreeIndex(_ByChunks):
-    """Few dimensions: a k-d tree. Of a row that fills a share of X the tree holds as many copies as are asked for."""
+    """Few dimensions: a k-d tree, whose unbalanced splits keep repeated values of columns from slowing it down."""
 
     def __init__(self, X: Array, threads: int) -> None:
-        self._X, self._threads = X, threads
-        some = X[:: max(1, X.shape[0] // 500)]
-        values, counts = np.unique(some, axis=0, return_counts=True)
-        self._repeated = [np.flatnonzero((value == X).all(axis=1)) for value in values[counts >= 3]]
-        """The places of each row that fills a share of X: those that come up three times among 500."""
-        self._plant(X.shape[0] if not self._repeated else SOME_COPIES)
-
-    def _plant(self, copies: int) -> None:
-        """Unbalanced splits keep duplicated points from slowing the tree down, unless they fill a leaf by thousands."""
-        keep = np.ones(self._X.shape[0], dtype=bool)
-        for rows in self._repeated:
-            keep[rows[copies:]] = False
-        self._copies, self._rows = copies, np.flatnonzero(keep).astype(np.int32)
-        self._tree = cKDTree(self._X[keep] if self._repeated else self._X, balanced_tree=False)
+        self._X, self._threads, self._tree = X, threads, cKDTree(X, balanced_tree=False)
 
     def _chunk(self, Q: Array, k: int) -> tuple[Array, Array]:
-        if k > self._copies:
-            self._plant(k)
         distances, indices = self._tree.query(Q, k, workers=self._threads)
-        return distances.reshape(-1, k), self._rows[indices.reshape(-1, k)]
+        return distances.reshape(-1, k), indices.reshape(-1, k)
 
 
 class SparseIndex(_ByChunks):

@@ -33,7 +33,8 @@ def shift_modes(points: Points, Z: Any, C: Array, sigma: float | Array, *, tol: 
     new = C.copy()
     active = np.ones(C.shape[0], dtype=bool)
     h = inverse_width(sigma, points.X.dtype)
-    extrapolation = _Extrapolation(C, REACH * float(np.median(sigma)))
+    safe, unknown = C.astype(np.float64), np.full(C.shape[0], -np.inf)
+    extrapolation = _Extrapolation(REACH * float(np.median(sigma)), safe, np.zeros_like(safe), unknown)
     n_iter = 0
     while active.any() and n_iter < max_iter:
         n_iter += 1
@@ -64,17 +65,20 @@ class _Shift:
     """Logarithm of each cluster's density at the modes as they are."""
 
 
+@dataclass
 class _Extrapolation:
     """Anderson acceleration of depth one, a mode at a time: mean-shift converges linearly, along few directions.
 
     A step that lowered the density is taken back: the mode goes where plain mean-shift would have taken it.
     """
 
-    def __init__(self, C: Array, reach: float) -> None:
-        self.reach = reach
-        self.safe = C.astype(np.float64)
-        self.step = np.zeros_like(self.safe)
-        self.level = np.full(C.shape[0], -np.inf)
+    reach: float
+    safe: Array
+    """Where plain mean-shift takes the modes, (K, D) in double precision."""
+    step: Array
+    """The last step."""
+    level: Array
+    """Log density at the modes before it; minus infinity where nothing is known."""
 
     def following(self, step: Array, at: _Shift) -> Array:
         """The modes' next places, given the steps that mean-shift takes."""
@@ -107,10 +111,11 @@ def _targets(points: Points, members: Members, C: Array, h: Array, active: Array
     np.maximum.at(top, pieces.owner, peak)
     with np.errstate(invalid="ignore"):
         share = np.where(mass > 0, np.exp(peak - top[pieces.owner]), 0.0)
-    total = pieces.total(share, mass)
-    target = pieces.total(share, sums) / np.where(total > 0, total, 1)[:, None]
+    add_up = csr_array((share, np.arange(share.size), pieces.begins), shape=(C.shape[0], share.size))
+    total = add_up @ mass
+    target = add_up @ sums / np.where(total > 0, total, 1)[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
-        level = np.where(total > 0, np.log(pieces.total(share, value)) + top, -np.inf)
+        level = np.where(total > 0, np.log(add_up @ value) + top, -np.inf)
     return _Shift(target, total, level)
 
 
@@ -158,8 +163,3 @@ class Pieces:
     """First piece of each cluster."""
     bounds: Array
     """Cluster, first and last + 1 of its members."""
-
-    def total(self, share: Array, parts: Array) -> Array:
-        """Sums over the pieces of each cluster, each piece times its share."""
-        shape = (self.begins.size - 1, share.size)
-        return np.asarray(csr_array((share, np.arange(share.size), self.begins), shape=shape) @ parts)

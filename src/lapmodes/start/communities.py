@@ -68,7 +68,8 @@ def _search(W: Any, K: int, seed: int, near: float | None = None) -> tuple[Array
     # The logs of resolution and count; one community at resolution zero, say 1e-4.
     low = (np.log(1e-4), 0.0) if near is None else (-np.inf, 0.0)
     high = (np.inf, np.inf)
-    point, stride, finest = (0.0, 1.0, None) if near is None else (np.log(near), 0.1, None)
+    point, stride = (0.0, 1.0) if near is None else (float(np.log(near)), 0.1)
+    finest = np.arange(W.shape[0], dtype=np.int32)
     for search in range(SEARCHES[near is not None]):
         resolution = float(np.exp(point))
         count, labels = _leiden(W, resolution, ROUNDS, seed)
@@ -81,7 +82,6 @@ def _search(W: Any, K: int, seed: int, near: float | None = None) -> tuple[Array
         if high[0] - low[0] < NARROW:
             break
         point = _between(low, high, np.log(K), search, stride)
-    finest = np.arange(W.shape[0], dtype=np.int32) if finest is None else finest
     return merge_communities(W, finest, K), resolution
 
 

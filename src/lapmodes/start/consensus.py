@@ -105,7 +105,7 @@ def start_inputs(
     at_once = 1 if K >= MANY_CLUSTERS else points.threads
     build = partial(spanning_tree, points.X, neighbors, points.threads, rough=rough)
     trees = tuple(_in_parallel(build, cores, at_once))
-    graphs = (graph,)
+    graphs: tuple[Graph, ...] = (graph,)
     if not large:
         kinds = [(weights, max(1, round(share * n_neighbors))) for weights, share in GRAPHS]
         found = hub_free_affinities(neighbors, trees[0], kinds, points.threads)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, load_npz
 
 from ..._records import Array
-from ..._settings import is_int
+from ..._settings import is_number
 from ..._validation import parameter_error
 from .sources import COIL20, FASHION_MNIST, MNIST, USPS, DataNotFoundError, Dataset, cache_folder, find, load_arrays
 
@@ -208,7 +209,7 @@ def prepared(X: Any, unit_norm: bool, dtype: Any) -> Any:
 def sample_per_class(y: Array, per_class: int, random_state: Any) -> Array:
     """Rows of a random sample with equally many of each class, in their order."""
     smallest = int(np.unique(y, return_counts=True)[1].min())
-    if not is_int(per_class, 1) or per_class > smallest:
+    if not is_number(per_class, Integral, 1) or per_class > smallest:
         raise parameter_error("the fetchers", "per_class", f"None or an int from 1 to {smallest}", per_class)
     rng = np.random.default_rng(random_state)
     chosen = [rng.choice(np.flatnonzero(y == label), per_class, replace=False) for label in np.unique(y)]

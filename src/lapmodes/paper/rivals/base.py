@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from ..._records import Array
-from ..._settings import effective_threads, is_float, is_int
+from ..._settings import effective_threads, is_number
 from ..._validation import check_graph, parameter_error
 from ..._warnings import warn
 from ...graph.affinity import KINDS, Affinity, edge_scale, neighbors_needed, symmetric
@@ -83,11 +84,11 @@ class Baseline(ClusterMixin, BaseEstimator):
 
     def _require_counts(self, *names: str) -> None:
         for name in names:
-            self._require(is_int(getattr(self, name), 1), name, "an int of at least 1")
+            self._require(is_number(getattr(self, name), Integral, 1), name, "an int of at least 1")
 
     def _require_reals(self, *names: str) -> None:
         for name in names:
-            self._require(is_float(getattr(self, name)), name, "a finite float of at least 0")
+            self._require(is_number(getattr(self, name), low=0), name, "a finite float of at least 0")
 
     def _require_affinity(self) -> None:
         kind = self.affinity

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from ..._records import Array
-from ..._settings import effective_threads, is_float, is_int
+from ..._settings import effective_threads, is_number
 from ..._warnings import DegenerateWarning, warn
 from ...graph.affinity import LOCAL_NEIGHBOR, mean_scale
 from ...graph.neighbors import make_index
@@ -90,11 +91,10 @@ class GaussianMeanShift(Baseline):
         self.random_state = random_state
 
     def _check(self) -> None:
-        self._require(
-            self.n_clusters is None or is_int(self.n_clusters, 1), "n_clusters", "None or an int of at least 1"
-        )
-        width = self.bandwidth
-        self._require(width is None or (is_float(width) and width > 0), "bandwidth", "None or a finite float above 0")
+        K, width = self.n_clusters, self.bandwidth
+        self._require(K is None or is_number(K, Integral, 1), "n_clusters", "None or an int of at least 1")
+        valid = width is None or (is_number(width, low=0) and width > 0)
+        self._require(valid, "bandwidth", "None or a finite float above 0")
         if self.n_clusters is not None and width is not None:
             raise ValueError(
                 "GaussianMeanShift takes 'n_clusters' or 'bandwidth', not both: one determines the other. "
