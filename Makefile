@@ -43,5 +43,5 @@ $(BIN)/python:
 	$(BIN)/python -m pip install --quiet --upgrade pip
 
 $(VENV)/installed-%: $(BIN)/python $(SOURCES) $(FILES)
-	$(BIN)/python -m pip install --quiet ".[$*]"
+	$(BIN)/python -m pip install --quiet -C build-dir=$(VENV)/build ".[$*]"
 	touch $@
