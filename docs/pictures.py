@@ -36,6 +36,8 @@ FIELD = "lapmodes"
 """The text field of a PNG file that holds the facts."""
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+WIDTH = 9.6
+"""Inches of a picture as wide as a page, so that its letters are as large there as those of the text."""
 K_TRIED = (2, 3, 4, 6)
 WIDTHS = (0.25, 1, 4, 12)
 """Parts of the automatic bandwidth."""
@@ -44,7 +46,7 @@ SMOOTHNESSES = (0, 1, 100, 1000)
 UNITS = ("as measured", "standardised")
 
 
-def png(figure: Figure, dpi: int = 110) -> Image.Image:
+def png(figure: Figure, dpi: int = 150) -> Image.Image:
     """A figure as a picture."""
     stream = BytesIO()
     figure.savefig(stream, dpi=dpi, format="png", bbox_inches="tight", pad_inches=0.05)
@@ -53,13 +55,13 @@ def png(figure: Figure, dpi: int = 110) -> Image.Image:
 
 def row_of_panels(n: int, height: float, n_rows: int = 1) -> tuple[Figure, Any]:
     """A figure without a window, as wide as a page, and its panels."""
-    figure = Figure(figsize=(3.3 * n, height), layout="constrained")
+    figure = Figure(figsize=(WIDTH, height), layout="constrained")
     return figure, figure.subplots(n_rows, n, squeeze=False)
 
 
 def finish(ax: Any, title: str) -> None:
     """A panel with a title and without ticks."""
-    ax.set_title(title, fontsize=12)
+    ax.set_title(title, fontsize=11)
     ax.set(xticks=[], yticks=[])
 
 
@@ -117,14 +119,16 @@ def clusters_facts() -> dict[str, Any]:
 def draw_clusters() -> Image.Image:
     """The clusters for several K, and what speaks for each K."""
     (X, _), (models, found) = four_blobs(), numbers_of_clusters()
-    figure, (panels,) = row_of_panels(5, 2.9)
-    for ax, k, model, score in zip(panels, K_TRIED, models, clusters_facts()["ARI"], strict=False):
+    figure = Figure(figsize=(WIDTH, 4.6), layout="constrained")
+    places = figure.add_gridspec(2, 3)
+    panels = [figure.add_subplot(places[i // 3, i % 3]) for i in range(len(K_TRIED))]
+    for ax, k, model, score in zip(panels, K_TRIED, models, clusters_facts()["ARI"], strict=True):
         plot_clusters(model, X, ax).set_aspect("auto")
         finish(ax, f"K = {k}: ARI {score:.2f}")
-    chart = plot_selection(found, panels[-1])
+    chart = plot_selection(found, figure.add_subplot(places[1, 1:]))
     chart.set_title("what select compares", fontsize=12)
     chart.set_ylabel("")
-    chart.legend(loc="upper center", bbox_to_anchor=(0.5, -0.22), ncols=2, frameon=False, fontsize=9)
+    chart.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=9)
     return png(figure)
 
 
@@ -153,14 +157,14 @@ def draw_bandwidths() -> Image.Image:
     """Densities and modes for each bandwidth."""
     X, _, models = bandwidths()
     facts = bandwidth_facts()
-    figure, (panels,) = row_of_panels(4, 2.8)
+    figure, (panels,) = row_of_panels(4, 2.2)
     for ax, model, part, far in zip(panels, models, WIDTHS, facts["distance of a mode"], strict=True):
         plot_density(model, X, ax=ax)
         x, y = model.cluster_centers_.T
-        ax.scatter(x, y, s=150, c=cluster_colors(2), marker=">", edgecolors="black", linewidths=1.3, zorder=3)
+        ax.scatter(x, y, s=90, c=cluster_colors(2), marker=">", edgecolors="black", linewidths=1.3, zorder=3)
         name = "auto" if part == 1 else f"{part:g} × auto"
         finish(ax, f"σ = {model.bandwidth_:.2f} ({name})")
-        ax.set_xlabel(f"modes are up to {far:.2f} from the data", fontsize=10)
+        ax.set_xlabel(f"modes: up to {far:.2f} from the data", fontsize=9)
     return png(figure)
 
 
@@ -192,13 +196,13 @@ def smoothness_facts() -> dict[str, Any]:
 def draw_smoothnesses() -> Image.Image:
     """The clusters of both sets for each smoothness."""
     facts = smoothness_facts()
-    figure, rows = row_of_panels(4, 4.8, n_rows=2)
+    figure, rows = row_of_panels(4, 3.9, n_rows=2)
     names = ["λ = 0", *(f"λ = {part:g} × auto" if part > 1 else "λ = auto" for part in SMOOTHNESSES[1:])]
     for panels, kind, (X, _, models) in zip(rows, ("moons", "uneven"), smoothnesses(), strict=True):
         for i, (ax, model) in enumerate(zip(panels, models, strict=True)):
             finish(plot_clusters(model, X, ax), names[i] if kind == "moons" else "")
-            below = "" if kind == "moons" else f", {facts['smaller cluster'][i]} in the smaller cluster"
-            ax.set_xlabel(f"{facts[kind][i]:.0%} right{below}", fontsize=10)
+            below = "" if kind == "moons" else f", {facts['smaller cluster'][i]} in the smaller"
+            ax.set_xlabel(f"{facts[kind][i]:.0%} right{below}", fontsize=9)
     return png(figure)
 
 
@@ -223,7 +227,7 @@ def scaling_facts() -> dict[str, Any]:
 def draw_scalings() -> Image.Image:
     """The clusters on the principal axes of what the model sees."""
     wine, pipelines = scalings()
-    figure, (panels,) = row_of_panels(2, 3.2)
+    figure, (panels,) = row_of_panels(2, 3.4)
     names = [f"wine, {name}: ARI {score:.2f}" for name, score in zip(UNITS, scaling_facts()["ARI"], strict=True)]
     for ax, pipeline, name in zip(panels, pipelines, names, strict=True):
         plot_clusters(pipeline, wine.data, ax).set_aspect("auto")
@@ -252,7 +256,7 @@ def flower_facts() -> dict[str, Any]:
 def draw_flower() -> Image.Image:
     """Borders, mean colours and one soft map."""
     image, found = flower()
-    figure, (panels,) = row_of_panels(3, 2.4)
+    figure, (panels,) = row_of_panels(3, 2.45)
     means = mean_colors(image, found.labels, 4)
     plot_segmentation(image, found, panels[0])
     panels[1].imshow(means[found.labels])
@@ -359,8 +363,8 @@ class Picture:
 
 
 PICTURES = [
-    Picture("figure2_spirals", lambda: accuracies(spirals()[1]), lambda: png(figure2.draw(*spirals()))),
-    Picture("figure3_moons", lambda: accuracies(moons()[1]), lambda: png(figure3.draw(*moons()))),
+    Picture("figure2_spirals", lambda: accuracies(spirals()[1]), lambda: png(figure2.draw(*spirals()), dpi=110)),
+    Picture("figure3_moons", lambda: accuracies(moons()[1]), lambda: png(figure3.draw(*moons()), dpi=110)),
     Picture("choosing_clusters", clusters_facts, draw_clusters),
     Picture("choosing_bandwidth", bandwidth_facts, draw_bandwidths),
     Picture("choosing_smoothness", smoothness_facts, draw_smoothnesses),
