@@ -7,22 +7,18 @@ a picture that no longer tells the truth is found out even where it cannot be dr
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
-from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
+from picture_files import Picture, png, screenshots
 from PIL import Image
-from PIL.PngImagePlugin import PngInfo
-from transcripts import ROOT, run_command, working_in, write_tables
+from transcripts import run_command, working_in, write_tables
 
 from lapmodes import LaplacianKModes, select
 from lapmodes.datasets import make_moons_with_outliers, make_spirals
@@ -31,11 +27,6 @@ from lapmodes.metrics import adjusted_rand, clustering_accuracy
 from lapmodes.paper import figure2, figure3
 from lapmodes.plotting import cluster_colors, plot_clusters, plot_density, plot_selection
 
-IMAGES = ROOT / "docs" / "images"
-FIELD = "lapmodes"
-"""The text field of a PNG file that holds the facts."""
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 WIDTH = 9.6
 """Inches of a picture as wide as a page, so that its letters are as large there as those of the text."""
 K_TRIED = (2, 3, 4, 6)
@@ -44,13 +35,6 @@ WIDTHS = (0.25, 1, 4, 12)
 SMOOTHNESSES = (0, 1, 100, 1000)
 """Parts of the automatic smoothness."""
 UNITS = ("as measured", "standardised")
-
-
-def png(figure: Figure, dpi: int = 150) -> Image.Image:
-    """A figure as a picture."""
-    stream = BytesIO()
-    figure.savefig(stream, dpi=dpi, format="png", bbox_inches="tight", pad_inches=0.05)
-    return Image.open(stream).convert("RGB")
 
 
 def row_of_panels(n: int, height: float, n_rows: int = 1) -> tuple[Figure, Any]:
@@ -288,6 +272,7 @@ def in_folder(command: str, use: Callable[[Path], Any]) -> Any:
 
 FIT = "lapmodes fit wine.csv -k 3 --quiet"
 SEGMENT = "lapmodes segment flower.png -k 4 --quiet"
+PAGE = "*.lapmodes/report.html"
 
 
 def report_facts() -> dict[str, Any]:
@@ -302,64 +287,12 @@ def segments_facts() -> dict[str, Any]:
 
 def draw_report() -> Image.Image:
     """The report of the wines."""
-    return screenshots(FIT)
+    return in_folder(FIT, lambda folder: screenshots(next(folder.glob(PAGE))))
 
 
 def draw_segments_page() -> Image.Image:
     """The page of the flower."""
-    return screenshots(SEGMENT)
-
-
-def screenshots(command: str) -> Image.Image:
-    """The report of a command on a light desktop and on a dark phone, side by side."""
-    from playwright.sync_api import sync_playwright
-
-    def shoot(folder: Path) -> list[Image.Image]:
-        page_file = next(folder.glob("*.lapmodes/report.html"))
-        shots = []
-        with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-            for width, scheme in ((975, "light"), (390, "dark")):
-                viewport = {"width": width, "height": 1380}
-                page = browser.new_context(viewport=viewport, color_scheme=scheme).new_page()
-                page.goto(page_file.as_uri())
-                page.wait_for_timeout(1500)
-                shots.append(Image.open(BytesIO(page.screenshot())).convert("RGB"))
-            browser.close()
-        return shots
-
-    left, right = in_folder(command, shoot)
-    both = Image.new("RGB", (left.width + 20 + right.width, left.height), "#c4c7cc")
-    both.paste(left, (0, 0))
-    both.paste(right, (left.width + 20, 0))
-    return both
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A file in docs/images."""
-
-    name: str
-    facts: Callable[[], dict[str, Any]]
-    """What it shows, in numbers."""
-    draw: Callable[[], Image.Image]
-    needs_browser: bool = False
-
-    @property
-    def file(self) -> Path:
-        """Where it is stored."""
-        return IMAGES / f"{self.name}.png"
-
-    def write(self) -> None:
-        """Draw it and store it with its facts."""
-        info = PngInfo()
-        info.add_text(FIELD, json.dumps(self.facts()))
-        self.draw().save(self.file, optimize=True, pnginfo=info)
-
-    def stored_facts(self) -> dict[str, Any]:
-        """The facts in the file."""
-        with Image.open(self.file) as image:
-            return json.loads(image.info.get(FIELD, "{}"))
+    return in_folder(SEGMENT, lambda folder: screenshots(next(folder.glob(PAGE))))
 
 
 PICTURES = [
@@ -373,23 +306,3 @@ PICTURES = [
     Picture("report", report_facts, draw_report, needs_browser=True),
     Picture("segments", segments_facts, draw_segments_page, needs_browser=True),
 ]
-
-
-def can_browse() -> bool:
-    """Whether pages can be drawn here."""
-    from importlib.util import find_spec
-
-    return CHROMIUM is not None and find_spec("playwright") is not None
-
-
-def difference(one: Image.Image, other: Image.Image) -> float:
-    """The largest difference of colour, from 0 to 1, between places of two pictures of about the same shape.
-
-    A place is one of 40 columns and as many rows as fit, so that letters that are drawn a little differently do not
-    count, and a point of another colour hardly does.
-    """
-    if abs(one.width / one.height - other.width / other.height) > 0.05 * one.width / one.height:
-        return 1.0
-    size = (40, max(2, round(40 * one.height / one.width)))
-    a, b = (np.asarray(each.convert("RGB").resize(size, Image.Resampling.BOX), dtype=float) for each in (one, other))
-    return float(np.abs(a - b).max() / 255)
