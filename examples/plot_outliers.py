@@ -2,8 +2,8 @@
 Outliers do not move a mode
 ===========================
 
-Two moons with 200 outliers. The paper follows the solution from a wide kernel to a narrow one (a homotopy), and so
-finds both moons. The outliers belong to one of the clusters, but the modes stay on the moons, and the density shows
+Two moons lie among 200 outliers. The paper follows the solution from a wide kernel to a narrow one (a homotopy), and
+so finds both moons. Each outlier belongs to one of the clusters, but the modes stay on the moons, and the density shows
 which points lie alone. ``fit_path`` yields a fitted model for each step.
 """
 
@@ -15,9 +15,8 @@ from lapmodes.datasets import make_moons_with_outliers
 from lapmodes.plotting import plot_clusters, plot_crowding, plot_path
 
 X, y = make_moons_with_outliers(random_state=0)
-widths = np.geomspace(5, 0.1, 10)
-path = fit_path(X, 2, lam=1.0, bandwidth=widths, affinity="heat", n_neighbors=5, init="k-means", random_state=0)
-models = list(path)
+paper = {"lam": 1.0, "affinity": "heat", "n_neighbors": 5, "init": "k-means"}
+models = list(fit_path(X, 2, bandwidth=np.geomspace(5, 0.1, 10), random_state=0, **paper))
 
 figure, panels = plt.subplots(1, 3, figsize=(13, 3.8), layout="constrained")
 plot_clusters(models[-1], X, panels[0]).set_title("Clusters and their modes")

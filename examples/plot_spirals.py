@@ -2,7 +2,8 @@
 Clusters of any shape
 =====================
 
-Five intertwined spirals. K-means and K-modes cut them into wedges, because each point goes to the nearest centre.
+Here are five intertwined spirals. K-means and K-modes cut them into wedges, because each point goes to the nearest
+centre.
 Laplacian K-modes asks neighbours to agree, so a cluster follows its spiral, and the mode (triangle) still lies where
 that spiral is densest.
 """

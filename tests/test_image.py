@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from lapmodes.image import borders, pixel_features, plot_segmentation, segment
+from lapmodes.image import borders, mean_colors, pixel_features, plot_segmentation, segment, with_borders
 
 
 def halves(shape=(40, 60)):
@@ -68,3 +68,38 @@ def test_the_plot_shows_a_mode_of_each_segment_and_refuses_another_image():
     np.testing.assert_array_equal(ax.collections[-1].get_offsets(), np.column_stack([columns, rows]))
     with pytest.raises(ValueError, match="must be the image that was segmented"):
         plot_segmentation(halves((10, 10)), found, Figure().subplots())
+
+
+def luminance(color):
+    """Relative luminance of WCAG 2, from 0 to 1."""
+    part = np.asarray(color, dtype=float) / 255
+    linear = np.where(part <= 0.04045, part / 12.92, ((part + 0.055) / 1.055) ** 2.4)
+    return linear @ [0.2126, 0.7152, 0.0722]
+
+
+@pytest.mark.parametrize(
+    "ground", [(255, 255, 255), (0, 0, 0), (255, 165, 0), (255, 236, 120), (128, 128, 128), (0, 90, 200)]
+)
+@pytest.mark.parametrize("size", [4, 100, 900, 3200])
+def test_borders_stand_out_from_any_ground(ground, size):
+    """Walking over a border, one meets a dark, a white and a dark line; one of them has at least three times the light
+    of the ground, or a third of it."""
+    image = np.broadcast_to(np.array(ground, dtype=np.uint8), (2, size, 3))
+    labels = (np.arange(size) >= size // 2).astype(int)[None].repeat(2, axis=0)
+    row = with_borders(image, labels)[0]
+    assert len(row) >= 800
+    change = np.flatnonzero((np.diff(row.astype(int), axis=0) != 0).any(axis=1))
+    crossed = row[change[0] + 1 : change[-1] + 1] if len(change) else row[:0]
+    assert len(crossed) >= len(row) // 400
+    lights = luminance(np.vstack([crossed, row[:1]]))
+    ratios = (np.maximum(lights[:-1], lights[-1]) + 0.05) / (np.minimum(lights[:-1], lights[-1]) + 0.05)
+    assert ratios.max() >= 3
+    middle = row[len(row) // 2]
+    assert tuple(middle) == (255, 255, 255)
+
+
+def test_mean_colours_are_the_means_of_the_segments():
+    image, labels = halves(), np.zeros((40, 60), dtype=int)
+    labels[:, 30:] = 1
+    expected = [255 * image[:, :30].mean(axis=(0, 1)), 255 * image[:, 30:].mean(axis=(0, 1)), [0, 0, 0]]
+    np.testing.assert_allclose(mean_colors(image, labels, 3), expected, atol=1)

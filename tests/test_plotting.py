@@ -1,4 +1,5 @@
 import sys
+import warnings
 from itertools import pairwise
 
 import numpy as np
@@ -6,6 +7,12 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 from numpy.testing import assert_allclose
+from scipy.sparse import csr_array
+from sklearn.base import clone
+from sklearn.decomposition import PCA
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from lapmodes import KModes, LaplacianKModes, fit_path, select
 from lapmodes.metrics import assignment_entropy
@@ -26,6 +33,8 @@ from lapmodes.plotting import (
     plot_uncertainty,
 )
 from lapmodes.plotting.clusters import montage
+from lapmodes.plotting.plane import _densities, _grid_lines
+from lapmodes.plotting.style import in_plane
 
 ON_POINTS = [plot_clusters, plot_assignments, plot_density, plot_map, plot_uncertainty, plot_crowding]
 
@@ -125,21 +134,141 @@ def test_colours_are_distinct(n_clusters):
     assert len(np.unique(colors, axis=0)) == n_clusters
 
 
+@pytest.fixture(scope="module")
+def wide():
+    """Three groups in five dimensions, most of whose spread lies in two directions."""
+    rng = np.random.default_rng(0)
+    centres = 4 * np.array([[0, 0, 1, 0, 0], [1, 1, 0, 0, 0], [0, 2, 0, 0, 1]])
+    return centres[np.repeat(range(3), 40)] + 0.3 * rng.standard_normal((120, 5))
+
+
+@pytest.fixture(scope="module")
+def wide_model(wide):
+    return LaplacianKModes(3, random_state=0, n_jobs=1).fit(wide)
+
+
 @pytest.mark.parametrize("plot", ON_POINTS)
-def test_three_features_cannot_be_drawn(plot, ax):
-    X = np.random.default_rng(0).normal(size=(30, 3))
-    model = KModes(2, bandwidth=1.0, random_state=0, n_jobs=1).fit(X)
-    with pytest.raises(ValueError, match=r"'X' must have shape \(n_samples, 2\)"):
-        plot(model, X, ax=ax)
-    assert not ax.collections
+@pytest.mark.parametrize("form", [np.asarray, csr_array, pd.DataFrame])
+def test_more_than_two_columns_are_projected(plot, form, wide, ax):
+    """Every picture shows the places that PCA gives, and its axes say how much of the variance they show."""
+    X = form(wide)
+    if form is pd.DataFrame:
+        X.columns = list("abcde")
+    plot(LaplacianKModes(3, random_state=0, n_jobs=1).fit(X), X, ax=ax)
+    pca = PCA(2).fit(wide)
+    shown = next(each.get_offsets() for each in ax.collections if len(each.get_offsets()) == len(wide))
+    expected = pca.transform(wide)
+    assert_allclose(np.sort(np.abs(shown), axis=0), np.sort(np.abs(expected), axis=0), atol=1e-6)
+    shares = [f"{share:.0%} of the variance" for share in pca.explained_variance_ratio_]
+    assert [ax.get_xlabel().split(", ")[1], ax.get_ylabel().split(", ")[1]] == shares
+
+
+def test_modes_are_projected_with_the_points(wide, wide_model, ax):
+    points, modes = (each.get_offsets() for each in plot_clusters(wide_model, wide, ax).collections)
+    nearest = np.linalg.norm(points[:, None] - modes, axis=2).argmin(axis=1)
+    assert (nearest == wide_model.labels_).all()
+
+
+def test_directions_are_projected_as_the_model_sees_them(wide, ax):
+    model = LaplacianKModes(3, metric="cosine", random_state=0, n_jobs=1).fit(wide)
+    points, modes = (each.get_offsets() for each in plot_clusters(model, 7 * wide, ax).collections)
+    unit = wide / np.linalg.norm(wide, axis=1, keepdims=True)
+    assert_allclose(np.abs(points), np.abs(PCA(2).fit_transform(unit)), atol=1e-9)
+    assert np.abs(modes).max() <= np.abs(points).max()
+
+
+@pytest.mark.parametrize("bandwidth", [0.5, "entropic"])
+def test_a_projected_density_is_the_density_of_the_projected_points(X, bandwidth, ax):
+    """Points of a plane, turned into three dimensions: the picture is that of the plane."""
+    turn = np.linalg.qr(np.random.default_rng(0).standard_normal((3, 3)))[0][:2]
+    flat = PCA(2).fit_transform(X)
+    space = flat @ turn
+    common = {"bandwidth": bandwidth, "random_state": 0, "n_jobs": 1}
+    flat_model = LaplacianKModes(3, **common).fit(flat)
+    plane = in_plane(LaplacianKModes(3, **common).fit(space), space)
+    x, y = _grid_lines(plane.points, 30)
+    signs = np.sign((plane.points * flat).sum(axis=0))
+    places = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2) * signs
+    expected = flat_model.density(places).reshape(len(y), len(x), 3)
+    assert_allclose(_densities(plane, x, y), expected, rtol=1e-4, atol=1e-6 * expected.max())
+
+
+def test_the_map_of_a_projection_is_the_plane_of_its_axes(wide, wide_model, ax):
+    image = plot_map(wide_model, wide, ax, resolution=20).images[0]
+    left, right, bottom, top = image.get_extent()
+    rows, columns = image.get_array().shape[:2]
+    first = [[left + (right - left) / columns / 2, bottom + (top - bottom) / rows / 2]]
+    plane = in_plane(wide_model, wide)
+    corner = wide_model.predict_proba(plane.principal.inverse_transform(first)) @ cluster_colors(3)
+    assert_allclose(image.get_array()[0, 0], corner[0], atol=1e-6)
+
+
+@pytest.mark.parametrize("plot", ON_POINTS)
+def test_a_pipeline_is_drawn_as_its_last_step(plot, wide):
+    scaled = StandardScaler().fit_transform(wide)
+    model = LaplacianKModes(3, random_state=0, n_jobs=1)
+    pipeline = make_pipeline(StandardScaler(), clone(model)).fit(wide)
+    ours, theirs = plot(pipeline, wide, ax=Figure().subplots()), plot(model.fit(scaled), scaled, ax=Figure().subplots())
+    assert ours.get_xlabel() == theirs.get_xlabel() != ""
+    for one, other in zip(ours.collections, theirs.collections, strict=True):
+        assert_allclose(one.get_offsets(), other.get_offsets())
+
+
+@pytest.mark.parametrize("plot", [plot_sizes, plot_modes, plot_assignment_matrix, plot_convergence])
+def test_pictures_without_points_take_a_pipeline_too(plot, wide):
+    frame = pd.DataFrame(wide, columns=list("abcde"))
+    pipeline = make_pipeline(StandardScaler(), LaplacianKModes(3, random_state=0, n_jobs=1)).fit(frame)
+    ax = plot(pipeline, ax=Figure().subplots())
+    assert ax.has_data()
+    if plot is plot_modes:
+        assert [label.get_text() for label in ax.get_xticklabels()] == list("abcde")
+
+
+def test_an_embedding_of_a_pipelines_points_is_drawn_as_it_is(wide, ax):
+    pipeline = make_pipeline(StandardScaler(), LaplacianKModes(3, random_state=0, n_jobs=1)).fit(wide)
+    points, modes = plot_clusters(pipeline, wide[:, :2], ax).collections
+    assert_allclose(points.get_offsets(), wide[:, :2])
+    assert_allclose(modes.get_offsets(), wide[pipeline[-1].exemplars_, :2])
+
+
+def test_texts_go_through_the_steps_of_their_pipeline(ax):
+    texts = [
+        "goal match team",
+        "match coach goal",
+        "team coach goal",
+        "oven flour bread",
+        "bread oven sugar",
+        "flour sugar",
+    ]
+    pipeline = make_pipeline(TfidfVectorizer(), LaplacianKModes(2, metric="cosine", random_state=0, n_jobs=1)).fit(
+        texts
+    )
+    assert len(plot_clusters(pipeline, texts, ax).collections[0].get_offsets()) == len(texts)
 
 
 @pytest.mark.parametrize("plot", [plot_density, plot_map])
-def test_an_embedding_has_no_density_and_no_map(plot, ax):
-    X = np.random.default_rng(0).normal(size=(30, 3))
-    model = KModes(2, bandwidth=1.0, random_state=0, n_jobs=1).fit(X)
-    with pytest.raises(ValueError, match=r"model fitted on 2 features\. Got one fitted on 3"):
-        plot(model, X[:, :2], ax=ax)
+def test_an_embedding_has_no_density_and_no_map(plot, wide, wide_model, ax):
+    with pytest.raises(ValueError, match=r"fitted on, with 5 columns\. Got an embedding in two columns"):
+        plot(wide_model, wide[:, :2], ax=ax)
+
+
+@pytest.mark.parametrize(("columns", "message"), [(3, r"the 5 columns .* Got shape \(120, 3\)"), (1, "the 5 columns")])
+def test_other_columns_than_those_of_the_fit_are_refused(wide, wide_model, ax, columns, message):
+    with pytest.raises(ValueError, match=message):
+        plot_clusters(wide_model, wide[:, :columns], ax)
+
+
+def test_one_column_is_left_to_a_histogram(X, ax):
+    with pytest.raises(ValueError, match="at least two columns"):
+        plot_clusters(KModes(2, random_state=0, n_jobs=1).fit(X[:, :1]), X[:, :1], ax)
+
+
+def test_points_that_are_all_the_same_are_drawn(ax):
+    X = np.ones((30, 4))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = KModes(2, bandwidth=1.0, random_state=0, n_jobs=1).fit(X)
+    assert plot_clusters(model, X, ax).get_xlabel().endswith("0% of the variance")
 
 
 def test_other_points_than_those_of_the_fit_are_refused(model, X, ax):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.ndimage import maximum_filter
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
@@ -23,6 +24,10 @@ SPATIAL_SCALE = 0.15
 FULL_SIZE_PIXELS = 6000
 """Pixels up to which an image is segmented at once; a larger one starts from the segments of its half."""
 COLOR_SPACES = ("lab", "rgb", "gray")
+LINE, CASING = (255, 255, 255), (16, 16, 16)
+"""Colours of a border: a white line within a dark one is seen on any ground."""
+SMALL, LARGE = 800, 1600
+"""Longest side below which a picture is enlarged for its borders, and beyond which they get thicker."""
 WHITE = {np.dtype(np.uint8): 255, np.dtype(np.uint16): 65535, np.dtype(bool): 1}
 """The largest value of a pixel, by the type that holds it."""
 LUMINANCE_WEIGHTS = (0.2126, 0.7152, 0.0722)
@@ -207,6 +212,29 @@ def draw_borders(ax: Axes, labels: Array) -> None:
         ax.add_collection(lines(borders(labels), colors=color, linewidths=width, capstyle="round"))
 
 
+def with_borders(image: Any, labels: Array) -> Array:
+    """The image as uint8 colours with a line along every border; a small one is enlarged so that lines stay thin."""
+    longest = max(labels.shape)
+    scale, thickness = max(1, round(SMALL / longest)), max(1, round(longest / LARGE))
+    shown, large = (each.repeat(scale, axis=0).repeat(scale, axis=1) for each in (_rgb(image), labels))
+    edge = np.zeros(large.shape, dtype=bool)
+    for one, other in ((np.s_[:, :-1], np.s_[:, 1:]), (np.s_[:-1], np.s_[1:])):
+        differs = large[one] != large[other]
+        edge[one] |= differs
+        edge[other] |= differs
+    for color, size in ((CASING, 4 * thickness - 1), (LINE, 2 * thickness - 1)):
+        shown[maximum_filter(edge, size)] = color
+    return shown
+
+
+def mean_colors(image: Any, labels: Array, n_segments: int) -> Array:
+    """The mean colour of each segment as uint8, (n_segments, 3)."""
+    colors, flat = _rgb(image).reshape(-1, 3).astype(np.float64), labels.ravel()
+    counts = np.maximum(np.bincount(flat, minlength=n_segments), 1)
+    means = [np.bincount(flat, each, minlength=n_segments) / counts for each in colors.T]
+    return np.stack(means, axis=1).round().astype(np.uint8)
+
+
 def borders(labels: Array) -> Array:
     """The sides of pixels between different labels as lines, (n_lines, 2, 2), in (column, row) coordinates."""
     row, column = np.nonzero(labels[:, :-1] != labels[:, 1:])
@@ -232,6 +260,12 @@ def _unit_range(image: Any) -> Array:
             "divide by the largest possible value."
         )
     return pixels.astype(np.float64)
+
+
+def _rgb(image: Any) -> Array:
+    """Pixels as three colours of uint8."""
+    pixels = np.round(255 * _unit_range(image)).astype(np.uint8)
+    return np.dstack([pixels] * 3) if pixels.ndim == 2 else pixels
 
 
 def _color(pixels: Array, color_space: str) -> Array:

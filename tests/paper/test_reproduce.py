@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import sys
 from html.parser import HTMLParser
 
 import pytest
@@ -146,6 +147,14 @@ def test_unknown_names_are_refused_before_anything_runs(fake, tmp_path):
     with pytest.raises(ValueError, match=r"Unknown experiment 'figure9'\. Choose from: table1, table3, figure1"):
         reproduce(["figure1", "figure9"], tmp_path / "none")
     assert settings == {} and not (tmp_path / "none").exists()
+
+
+def test_missing_matplotlib_is_reported_before_anything_runs(fake, tmp_path, monkeypatch):
+    settings = fake("figure1", result("figure1"))
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    done = CliRunner().invoke(app, ["reproduce", "figure1", "--quick", "-o", str(tmp_path / "out")])
+    assert done.exit_code == 2 and "pip install 'lapmodes[plot]'" in done.stderr
+    assert not settings and not (tmp_path / "out").exists()
 
 
 def test_a_section_of_another_version_is_left_out(fake, tmp_path):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -16,8 +17,15 @@ if TYPE_CHECKING:
     from ..image import Segmentation
 
 Color = Literal["lab", "rgb", "gray"]
-DARK_LINE, BRIGHT_LINE = (20, 20, 20), (255, 236, 120)
-"""Colours of the lines along the borders of segments."""
+MEANING = {
+    "segments": "How many segments.",
+    "lam": "Smoothness λ: how strongly neighbouring pixels are drawn into one segment.",
+    "bandwidth": "Kernel width σ: how far from the mode a pixel still counts as like it; black to white is 1.",
+    "spatial": "Weight of the position: what a step along the longer side counts.",
+    "color": "The space in which colours are compared.",
+    "seed": "Seed of the random start; the same seed gives the same result.",
+}
+"""The options that the page explains."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +67,7 @@ def segment(
     config: Config = None,
     quiet: Quiet = False,
 ) -> None:
-    """Divide a picture into K segments of similar colour: pictures, label and soft maps."""
+    """Divide a picture into K segments of similar colour: a page, pictures, label and soft maps."""
     options = SegmentOptions(
         image=image,
         segments=segments,
@@ -99,30 +107,50 @@ def segment_picture(options: SegmentOptions, output: Path | None, *, overwrite: 
             verbose=bars,
         )
     with whole_folder(target) as folder:
-        write_segments(folder, options, pixels, found, notes)
+        write_segments(folder, target, options, pixels, found, notes)
     say = printer(quiet=quiet)
     for note in notes:
         say(f"Note: {note}")
-    say(f"Open {target / 'borders.png'} and {target / 'segments.png'}")
+    say(f"{counted(options.segments, 'segment')} of {', '.join(f'{size:,}' for size in sizes(found)[:12])} pixels.")
+    say(f"Open {target / 'report.html'}")
 
 
-def write_segments(folder: Path, options: SegmentOptions, pixels: Array, found: Segmentation, notes: list[str]) -> None:
-    """Pictures, label and soft maps, and what was done."""
+def write_segments(
+    folder: Path, target: Path, options: SegmentOptions, pixels: Array, found: Segmentation, notes: list[str]
+) -> None:
+    """Page, pictures, label and soft maps, and what was done, into a folder that will take the place of the target."""
     import numpy as np
 
+    from ..files.base import counted
     from ..files.pictures import write_png
+    from ..image import mean_colors, with_borders
+    from ..report.segments import SegmentsContent, write_segments_page
     from .outputs import write_record
 
-    write_png(folder / "borders.png", with_borders(pixels, found.labels))
-    write_png(folder / "segments.png", mean_colors(pixels, found.labels, options.segments))
+    bordered, colors = with_borders(pixels, found.labels), mean_colors(pixels, found.labels, options.segments)
+    write_png(folder / "borders.png", bordered)
+    write_png(folder / "segments.png", colors[found.labels])
     np.save(folder / "labels.npy", found.labels, allow_pickle=False)
     np.savez_compressed(folder / "soft.npz", assignments=found.assignments.astype(np.float16))
+    content = SegmentsContent(
+        title=f"{counted(options.segments, 'segment')} of {options.image.name}",
+        model=found.model,
+        labels=found.labels,
+        assignments=found.assignments,
+        with_borders=bordered,
+        colors=colors,
+        settings=[(name, getattr(options, name), text) for name, text in MEANING.items()],
+        notes=notes,
+        again=shlex.join(["lapmodes", "segment", "--config", str(target / "parameters.toml"), "-o", "AGAIN"]),
+    )
+    write_segments_page(folder / "report.html", content)
     facts = {
         "image": options.image.name,
         "height": pixels.shape[0],
         "width": pixels.shape[1],
         "n_segments": options.segments,
-        "pixels": np.bincount(found.labels.ravel(), minlength=options.segments).tolist(),
+        "pixels": sizes(found),
+        "mean_colors": colors.tolist(),
         "objective": float(found.model.objective_),
         "gap": float(found.model.gap_),
         "notes": notes,
@@ -130,34 +158,8 @@ def write_segments(folder: Path, options: SegmentOptions, pixels: Array, found: 
     write_record(folder, "segment", asdict(options) | {"image": str(options.image.absolute())}, facts)
 
 
-def in_color(pixels: Any) -> Any:
-    """Grey or coloured pixels as three colours."""
+def sizes(found: Segmentation) -> list[int]:
+    """Pixels of each segment."""
     import numpy as np
 
-    return np.dstack([pixels] * 3) if pixels.ndim == 2 else pixels
-
-
-def with_borders(pixels: Any, labels: Any) -> Any:
-    """The picture with a bright line on a dark one along every border."""
-    import numpy as np
-
-    edge = np.zeros(labels.shape, dtype=bool)
-    edge[:, :-1] |= labels[:, :-1] != labels[:, 1:]
-    edge[:-1] |= labels[:-1] != labels[1:]
-    dark = edge.copy()
-    dark[1:] |= edge[:-1]
-    dark[:, 1:] |= edge[:, :-1]
-    shown = in_color(pixels).copy()
-    shown[dark] = DARK_LINE
-    shown[edge] = BRIGHT_LINE
-    return shown
-
-
-def mean_colors(pixels: Any, labels: Any, n_segments: int) -> Any:
-    """Each segment in its mean colour."""
-    import numpy as np
-
-    colors = in_color(pixels).reshape(-1, 3).astype(np.float64)
-    counts = np.maximum(np.bincount(labels.ravel(), minlength=n_segments), 1)
-    means = np.stack([np.bincount(labels.ravel(), each, minlength=n_segments) / counts for each in colors.T], axis=1)
-    return means.round().astype(np.uint8)[labels]
+    return [int(size) for size in np.bincount(found.labels.ravel(), minlength=len(found.modes))]

@@ -14,6 +14,7 @@ from typing import Any
 
 from .._persistence import atomic_write
 from .._progress import Progress
+from ..plotting.style import import_matplotlib
 from . import figure1, figure2, figure3, figure4, figures5_6, homotopy, table1, table3
 from .data import DataNotFoundError
 from .results import Result, Setting, Table
@@ -97,6 +98,7 @@ def reproduce(
     names = list(names)
     if unknown := [name for name in names if name not in EXPERIMENTS]:
         raise ValueError(f"Unknown experiment {unknown[0]!r}. Choose from: {', '.join(EXPERIMENTS)}.")
+    import_matplotlib("figure")  # a missing package is reported before the work, not after it
     folder = output / "quick" if quick else output
     folder.mkdir(parents=True, exist_ok=True)
     setting = Setting(quick, folder, progress or Progress())

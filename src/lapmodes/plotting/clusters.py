@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from .._records import Array
 from .._rows import as_dense
-from .style import FRAME, cluster_colors, get_axes, hide_sides, show_whole_numbers
+from .style import FRAME, cluster_colors, fitted_model, get_axes, hide_sides, names_of_features, show_whole_numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,7 +23,7 @@ def plot_sizes(model: Any, ax: Axes | None = None) -> Axes:
 
     Parameters
     ----------
-    model : LaplacianKModes or one of its special cases, fitted
+    model : LaplacianKModes or one of its special cases, fitted, or a Pipeline that ends in one
         The model.
     ax : matplotlib Axes, optional
         Where to draw; the current axes by default.
@@ -39,11 +38,11 @@ def plot_sizes(model: Any, ax: Axes | None = None) -> Axes:
     >>> from lapmodes.plotting import plot_sizes
     >>> ax = plot_sizes(LaplacianKModes(2, random_state=0).fit([[0.0], [0.1], [5.0], [5.1], [5.2]]))
     """
-    check_is_fitted(model)
-    ax = get_axes(ax)
-    counts = np.bincount(model.labels_, minlength=model.n_clusters)
-    bars = ax.barh(np.arange(model.n_clusters), counts, color=cluster_colors(model.n_clusters), height=0.7)
-    if model.n_clusters <= 30:
+    model, ax = fitted_model(model), get_axes(ax)
+    n_clusters = len(model.cluster_centers_)
+    counts = np.bincount(model.labels_, minlength=n_clusters)
+    bars = ax.barh(np.arange(n_clusters), counts, color=cluster_colors(n_clusters), height=0.7)
+    if n_clusters <= 30:
         ax.bar_label(bars, [f"{count:,}" for count in counts], padding=3, fontsize=9)
     ax.invert_yaxis()
     show_whole_numbers(ax.yaxis)
@@ -63,14 +62,15 @@ def plot_modes(
 
     Parameters
     ----------
-    model : LaplacianKModes or one of its special cases, fitted
+    model : LaplacianKModes or one of its special cases, fitted, or a Pipeline that ends in one
         The model.
     image_shape : tuple, optional
         (height, width) or (height, width, 3), where points are pictures.
     ax : matplotlib Axes, optional
         Where to draw; the current axes by default.
     feature_names : sequence of str, optional
-        Names along the axis of the features; those of the fit by default.
+        Names along the axis of the features; those of the fit by default. The modes of a pipeline are drawn as its
+        last step sees them.
 
     Returns
     -------
@@ -84,12 +84,10 @@ def plot_modes(
     >>> X = load_digits(n_class=3).data
     >>> ax = plot_modes(KModes(3, random_state=0).fit(X), (8, 8))
     """
-    check_is_fitted(model)
     ax = get_axes(ax)
-    C = np.asarray(model.cluster_centers_, dtype=np.float64)
+    C = np.asarray(fitted_model(model).cluster_centers_, dtype=np.float64)
     if image_shape is None:
-        own = getattr(model, "feature_names_in_", None)
-        return _mode_lines(ax, C, own if feature_names is None else feature_names)
+        return _mode_lines(ax, C, names_of_features(model) if feature_names is None else feature_names)
     if int(np.prod(image_shape)) != C.shape[1]:
         raise ValueError(f"'image_shape' must have {C.shape[1]} pixels, one a feature. Got {image_shape} instead.")
     picture = montage(C.reshape(len(C), *image_shape))
@@ -103,7 +101,7 @@ def plot_assignment_matrix(model: Any, ax: Axes | None = None) -> Axes:
 
     Parameters
     ----------
-    model : LaplacianKModes or one of its special cases, fitted
+    model : LaplacianKModes or one of its special cases, fitted, or a Pipeline that ends in one
         The model.
     ax : matplotlib Axes, optional
         Where to draw; the current axes by default.
@@ -118,8 +116,7 @@ def plot_assignment_matrix(model: Any, ax: Axes | None = None) -> Axes:
     >>> from lapmodes.plotting import plot_assignment_matrix
     >>> ax = plot_assignment_matrix(LaplacianKModes(2, random_state=0).fit([[0.0], [0.1], [5.0], [5.1]]))
     """
-    check_is_fitted(model)
-    ax = get_axes(ax)
+    model, ax = fitted_model(model), get_axes(ax)
     Z = as_dense(model.assignments_)
     order = np.lexsort((-Z.max(axis=1), model.labels_))
     ax.imshow(Z[order].T, aspect="auto", cmap="cividis", vmin=0, vmax=1, interpolation="nearest")

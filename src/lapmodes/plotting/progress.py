@@ -7,9 +7,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from .style import PALETTE, get_axes, hide_sides, show_whole_numbers
+from .style import PALETTE, fitted_model, get_axes, hide_sides, show_whole_numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,7 +21,7 @@ def plot_convergence(model: Any, ax: Axes | None = None) -> Axes:
 
     Parameters
     ----------
-    model : LaplacianKModes or one of its special cases, fitted
+    model : LaplacianKModes or one of its special cases, fitted, or a Pipeline that ends in one
         The model.
     ax : matplotlib Axes, optional
         Where to draw; the current axes by default. A twin of it carries the gap.
@@ -32,8 +31,7 @@ def plot_convergence(model: Any, ax: Axes | None = None) -> Axes:
     matplotlib Axes
         The axes of the objective.
     """
-    check_is_fitted(model)
-    ax = get_axes(ax)
+    model, ax = fitted_model(model), get_axes(ax)
     objective_color, gap_color = PALETTE[:2]
     steps = np.arange(1, len(model.history_) + 1)
     gap_ax = ax.twinx()

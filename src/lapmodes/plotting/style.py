@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._records import Array
+from .._rows import as_dense
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -75,30 +77,102 @@ def get_axes(ax: Axes | None) -> Axes:
     return import_matplotlib("pyplot").gca() if ax is None else ax
 
 
-def _training_points(model: Any, X: Any, *, plane_model: bool = False) -> Array:
-    """X as a dense (n_samples, 2) array, one row for each point of the fit."""
-    check_is_fitted(model)
-    points = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
-    if points.ndim != 2 or points.shape[1] != 2:
+@dataclass(frozen=True)
+class Plane:
+    """A fitted model and the points of its fit on two axes."""
+
+    model: Any
+    """The model itself; of a pipeline, its last step."""
+    features: Any
+    """The points as the model sees them; None where only an embedding of them was given."""
+    points: Array
+    """(n_samples, 2)."""
+    modes: Array
+    """(n_clusters, 2); on an embedding, the places of the exemplars."""
+    principal: Any = None
+    """The principal axes (scikit-learn's PCA) that the points are projected on; None where nothing is projected."""
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters."""
+        return len(self.modes)
+
+    def in_feature_space(self, places: Array) -> Array:
+        """Places of the plane as points that the model takes."""
+        return places if self.principal is None else np.asarray(self.principal.inverse_transform(places))
+
+
+def fitted_model(model: Any) -> Any:
+    """A fitted model; of a scikit-learn pipeline, its last step."""
+    last = model.steps[-1][1] if hasattr(model, "steps") else model
+    check_is_fitted(last)
+    return last
+
+
+def names_of_features(model: Any) -> Any:
+    """The names of the columns that a model was fitted on, in a pipeline those that its last step sees; or None."""
+    last = fitted_model(model)
+    if last is model or hasattr(last, "feature_names_in_") or not hasattr(model, "feature_names_in_"):
+        return getattr(last, "feature_names_in_", None)
+    with suppress(AttributeError):  # not every step can name what it makes
+        return model[:-1].get_feature_names_out()
+    return None
+
+
+def in_plane(model: Any, X: Any) -> Plane:
+    """The points of a fit in the plane: as they are, by an embedding that was given, or on their principal axes.
+
+    The steps of a pipeline before the model are applied to X first, unless X is an embedding.
+    """
+    last, shape = fitted_model(model), np.shape(X)
+    is_embedding = len(shape) == 2 and shape[1] == 2 and getattr(model, "n_features_in_", None) != 2
+    if last is not model and not is_embedding and len(model.steps) > 1:
+        X = model[:-1].transform(X)
+    points = _checked_points(last, X)
+    if is_embedding:
+        flat = as_dense(points)
+        return Plane(last, None, flat, flat[last.exemplars_])
+    modes = np.asarray(last.cluster_centers_, dtype=np.float64)
+    if last.metric == "cosine":
+        from sklearn.preprocessing import normalize
+
+        points = normalize(points)
+    if points.shape[1] == 2:
+        return Plane(last, points, as_dense(points), modes)
+    principal = _principal_axes(points)
+    return Plane(last, points, principal.transform(points), principal.transform(modes), principal)
+
+
+def _checked_points(model: Any, X: Any) -> Any:
+    """X as an array or sparse matrix of at least two columns, one row for each point of the fit."""
+    points = X if hasattr(X, "toarray") else np.asarray(X, dtype=np.float64)
+    wanted = model.n_features_in_
+    if points.ndim != 2 or points.shape[1] not in (2, wanted):
         raise ValueError(
-            f"'X' must have shape (n_samples, 2) to be drawn. Got {points.shape} instead; "
-            "use an embedding in two dimensions."
+            f"'X' must have the {wanted} columns that the model was fitted on, or be an embedding of them in two "
+            f"columns. Got shape {points.shape} instead."
         )
-    if len(points) != len(model.labels_):
+    if points.shape[1] == 1:
+        raise ValueError("'X' must have at least two columns to be drawn in the plane. Got 1; a histogram shows it.")
+    if points.shape[0] != len(model.labels_):
         raise ValueError(
-            f"'X' must be the {len(model.labels_)} points that the model was fitted on. Got {len(points)}."
-        )
-    if plane_model and model.n_features_in_ != 2:
-        raise ValueError(
-            f"This plot needs a model fitted on 2 features. Got one fitted on {model.n_features_in_}; "
-            "plot_clusters and plot_assignments take an embedding of its points."
+            f"'X' must be the {len(model.labels_)} points that the model was fitted on. Got {points.shape[0]}."
         )
     return points
 
 
-def _checked_cluster(model: Any, cluster: int) -> int:
-    if not isinstance(cluster, Integral) or not 0 <= cluster < model.n_clusters:
-        raise ValueError(f"'cluster' must be None or an int from 0 to {model.n_clusters - 1}. Got {cluster!r}.")
+def _principal_axes(points: Any) -> Any:
+    """The two axes along which the points differ most."""
+    from sklearn.decomposition import PCA
+
+    sparse = hasattr(points, "toarray")
+    with np.errstate(invalid="ignore"):  # points that are all the same have no variance to take a share of
+        return PCA(2, svd_solver="arpack" if sparse else "auto", random_state=0).fit(points)
+
+
+def _checked_cluster(plane: Plane, cluster: int) -> int:
+    if not isinstance(cluster, Integral) or not 0 <= cluster < plane.n_clusters:
+        raise ValueError(f"'cluster' must be None or an int from 0 to {plane.n_clusters - 1}. Got {cluster!r}.")
     return int(cluster)
 
 
@@ -123,10 +197,14 @@ def show_whole_numbers(axis: Any) -> None:
     axis.set_major_locator(import_matplotlib("ticker").MaxNLocator(integer=True, min_n_ticks=1))
 
 
-def _frame(ax: Axes) -> Axes:
-    """The frame of a plot of the plane: one unit is as long in both directions."""
+def _frame(ax: Axes, plane: Plane) -> Axes:
+    """The frame of a plot of the plane: one unit is as long in both directions, and projected axes say so."""
     ax.set_aspect("equal")
     for spine in ax.spines.values():
         spine.set_color(FRAME)
     ax.tick_params(colors=FRAME, labelsize=8)
+    if plane.principal is not None:
+        shares = np.nan_to_num(plane.principal.explained_variance_ratio_)
+        for name, which, share in zip(("xlabel", "ylabel"), ("first", "second"), shares, strict=True):
+            ax.set(**{name: f"{which} principal axis, {share:.0%} of the variance"})
     return ax
