@@ -23,8 +23,7 @@ from ._validation import MANY_ENTRIES, check_cross_graph, check_dense_fits
 from .graph.affinity import directed, neighbors_needed
 from .graph.neighbors import NeighborIndex, make_index
 from .metrics import outlier_scores
-from .solve.density import log_cluster_sums
-from .solve.mapping import Reference, map_points
+from .solve.mapping import Reference, log_cluster_sums, map_points
 from .solve.objective import kernel_values
 
 CHUNK_ROWS = 2**16

@@ -6,12 +6,11 @@ from typing import Annotated
 
 import typer
 
-from .demo import demo
 from .fit import TwoScreens, fit
 from .info import info
 from .path import path
 from .predict import predict
-from .reproduce import reproduce
+from .reproduce import demo, reproduce
 from .segment import segment
 
 

@@ -1,4 +1,4 @@
-"""`lapmodes reproduce`: the paper's tables and figures."""
+"""`lapmodes demo` and `lapmodes reproduce`: the paper's two pictures, and all of its tables and figures."""
 
 from __future__ import annotations
 
@@ -6,6 +6,22 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from .terminal import with_error_messages
+
+
+@with_error_messages
+def demo(
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Folder for the pictures.")] = Path(
+        "demo"
+    ),
+) -> None:
+    """Cluster the paper's spirals and moons and draw its figures 2 and 3 (some seconds)."""
+    from ..paper.demo import main
+
+    code = main(["--output", str(output)])
+    if code:
+        raise typer.Exit(code)
 
 
 def reproduce(

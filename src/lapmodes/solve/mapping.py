@@ -1,4 +1,8 @@
-"""The out-of-sample mapping, eq. (7) of the paper: projection of z_bar + gamma q onto the simplex."""
+"""New points: the out-of-sample mapping, eq. (7) of the paper, and the kernel density of each cluster.
+
+The mapping is the projection of z_bar + gamma q onto the simplex. The density of cluster k is p_k(x) =
+sum_n z_nk N(x; x_n, sigma_n^2 I) / sum_n z_nk.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,10 @@ from scipy.sparse import csr_array
 from .. import _native
 from .._records import Array, Points
 from .._rows import row_arrays
-from .objective import inverse_width, mode_columns
+from .objective import inverse_width, kernel_values, mode_columns
+
+BLOCK = 2048
+"""Points, and new points, whose kernel values are held at once."""
 
 
 @dataclass(frozen=True)
@@ -54,3 +61,32 @@ def map_points(points: Points, cross: Any, sigma: Any, reference: Reference, out
         out,
         points.threads,
     )
+
+
+def log_cluster_sums(points: Points, queries: Points, Z: Array, sigma: float | Array) -> Array:
+    """Log of sum_n z_nk N(x; x_n, sigma_n^2 I) for each query and cluster, (M, K), safe from underflow."""
+    D = points.X.shape[1]
+    widths = np.broadcast_to(np.asarray(sigma, dtype=np.float64), (points.n,))
+    norm = -0.5 * D * np.log(2 * np.pi * np.square(widths))
+    out = np.empty((queries.n, Z.shape[1]))
+    for start in range(0, queries.n, BLOCK):
+        some = queries.take(slice(start, start + BLOCK))
+        out[start : start + some.n] = _block(points, some, Z, widths, norm)
+    return out
+
+
+def _block(points: Points, queries: Points, Z: Array, widths: Array, norm: Array) -> Array:
+    """One block of queries against all points, with a running peak (a streaming log-sum-exp)."""
+    peak = np.full((queries.n, 1), -np.inf)
+    sums = np.zeros((queries.n, Z.shape[1]))
+    for start in range(0, points.n, BLOCK):
+        rows = slice(start, min(start + BLOCK, points.n))
+        centres = points.rows(np.arange(rows.start, rows.stop))
+        minus_d2 = kernel_values(queries, centres, 1.0, squared=True).astype(np.float64)
+        exponent = minus_d2 * (0.5 / np.square(widths[rows])) + norm[rows]
+        top = np.maximum(peak, exponent.max(axis=1, keepdims=True))
+        sums *= np.exp(peak - top)
+        sums += np.exp(exponent - top) @ Z[rows]
+        peak = top
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(sums) + peak)

@@ -7,14 +7,14 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from lapmodes._records import Points
-from lapmodes.solve import density
-from lapmodes.solve.density import log_cluster_sums
+from lapmodes.solve import mapping
+from lapmodes.solve.mapping import log_cluster_sums
 
 
 @pytest.mark.parametrize("adaptive", [False, True])
 @pytest.mark.parametrize("block", [3, 2048])
 def test_agrees_with_a_sum_of_normals(adaptive, block, monkeypatch):
-    monkeypatch.setattr(density, "BLOCK", block)
+    monkeypatch.setattr(mapping, "BLOCK", block)
     rng = np.random.default_rng(0)
     X, Z, Q = rng.normal(size=(50, 3)), rng.dirichlet(np.ones(2), 50), rng.normal(size=(7, 3))
     sigma = rng.uniform(0.5, 1, 50) if adaptive else 0.6
