@@ -225,12 +225,11 @@ def map_section(content: ReportContent, rows: Array, layouts: Sequence[Layout]) 
     label = f"Map of {counted(rows.size, 'row')} in {counted(content.n_clusters, 'cluster')}; {KEYS}"
     return (
         f"<p>Each dot is a row; rows that are alike lie close together. A diamond marks {MARKED[layouts[0].name]}."
-        f'{sample}</p><div class="map" id="map-chart"><div class="tools">{choice}<label class="choice">'
-        f'<span>Colour by</span><select id="colour"></select></label>{ZOOM}</div>'
+        f'{sample}</p>{NO_SCRIPT}<div class="map" id="map-chart" hidden><div class="tools">{choice}'
+        f'<label class="choice"><span>Colour by</span><select id="colour"></select></label>{ZOOM}</div>'
         f'<div class="plane"><canvas tabindex="0" role="img" aria-label="{escape(label)}"></canvas>'
         '<output class="tip" hidden></output></div>'
         f'<div id="legend" class="legend"></div>{captions}<p class="quiet" id="hint"></p></div>'
-        f"<noscript>{NO_SCRIPT}</noscript>"
     )
 
 
@@ -260,7 +259,9 @@ MARKED = {
     "components": "each mode",
 }
 KEYS = "arrow keys move it, plus and minus zoom, 0 shows all of it, Enter names the row in the middle."
-NO_SCRIPT = '<p class="note">The map needs JavaScript. Everything else on this page can be read without it.</p>'
+NO_SCRIPT = (
+    '<p class="note" id="no-script">The map needs JavaScript. Everything else on this page can be read without it.</p>'
+)
 ZOOM = (
     '<div class="zoom" role="group" aria-label="Zoom">'
     '<button type="button" data-zoom="in" aria-label="Zoom in">+</button>'

@@ -132,11 +132,11 @@ def numbers(name: str, values: Array, *, used: bool = True) -> dict[str, Any]:
 
 
 def between(values: Array, knots: Array) -> Array:
-    """Values as 256 times the quantile below, plus how far the next one is, of 255."""
+    """Values as 256 times the quantile below, plus how far up to the next one they are, of 254."""
     below = np.clip(np.searchsorted(knots, values, side="right") - 1, 0, KNOTS - 1)
     width = knots[below + 1] - knots[below]
-    part = np.round(255 * (values - knots[below]) / np.where(width > 0, width, 1))
-    return np.minimum(256 * below + np.clip(part, 0, 255).astype(np.int64), MISSING - 1)
+    part = np.round(254 * (values - knots[below]) / np.where(width > 0, width, 1))
+    return np.asarray(256 * below + np.clip(part, 0, 254).astype(np.int64))
 
 
 def short(values: Array) -> list[float]:

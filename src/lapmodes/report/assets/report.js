@@ -25,7 +25,7 @@
     if (column.kind !== "many") return column.values[code];
     if (code === 65535) return NaN;
     const at = code >> 8, low = column.values[at];
-    return low + (column.values[at + 1] - low) * ((code & 255) / 255);
+    return low + (column.values[at + 1] - low) * ((code & 255) / 254);
   };
   const raised = (power) => String(power).replace(/./g, (sign) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(sign)]);
   const shown = (number) => {
@@ -475,6 +475,8 @@
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { delete root.dataset.theme; themed(); });
   button.hidden = false;
 
+  document.getElementById("no-script").hidden = true;
+  chart.hidden = false;
   fillChoices();
   new ResizeObserver(() => {
     const box = plane.getBoundingClientRect(), scale = window.devicePixelRatio || 1;
