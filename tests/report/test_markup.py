@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lapmodes.report.markup import bar, line_chart, name, number, percent, picture, png, told_apart
+from lapmodes.report.markup import bar, line_chart, name, number, percent, picture, png, sentence, told_apart
 
 
 @pytest.mark.parametrize(
@@ -52,6 +52,11 @@ def test_names_keep_their_letters_and_hold_no_markup(text):
     inner = re.fullmatch(r"<bdi>(.*)</bdi>", name(text), re.DOTALL)[1]
     assert unescape(inner.replace("<wbr>", "")) == text.replace("\0", "")
     assert "<" not in inner.replace("<wbr>", "")
+
+
+def test_options_in_a_sentence_are_kept_whole():
+    text = sentence("Use --scale standard for <a>.")
+    assert '<span class="whole">--scale</span>' in text and "&lt;a&gt;" in text
 
 
 def test_long_names_may_break_and_short_words_may_not():

@@ -74,6 +74,12 @@ def name(text: str) -> str:
     return f"<bdi>{'<wbr>'.join(map(escape, parts))}</bdi>"
 
 
+def sentence(text: str) -> str:
+    """A sentence as HTML, in which names of options are never broken."""
+    parts = re.split(r"(--[a-z][a-z-]*)", text)
+    return "".join(f'<span class="whole">{part}</span>' if i % 2 else name(part) for i, part in enumerate(parts))
+
+
 def section(key: str, title: str, body: str) -> str:
     """A section with a heading that links can lead to."""
     return f'<section id="{key}" aria-labelledby="{key}-title"><h2 id="{key}-title">{title}</h2>{body}</section>'

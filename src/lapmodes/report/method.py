@@ -64,16 +64,15 @@ def selection_charts(content: ReportContent) -> str:
     chosen = selection.n_clusters
     header, rows = selection_rows(selection)
     tried = [row[0] for row in rows]
+    mark = chosen if chosen in tried else None
     charts = [
-        line_chart(
-            title, header[0], tried, [row[i] for row in rows], chosen=chosen, best=selection.preferred.get(title)
-        )
+        line_chart(title, header[0], tried, [row[i] for row in rows], chosen=mark, best=selection.preferred.get(title))
         for i, title in enumerate(header)
         if i > 0
     ]
     cells = [[f"{row[0]}{' (chosen)' if row[0] == chosen else ''}", *map(number, row[1:])] for row in rows]
     return (
-        f"<p>{chosen} clusters: {escape(selection_reason(selection))}.</p>"
+        f"<p>{counted(chosen, 'cluster')}: {escape(selection_reason(selection))}.</p>"
         f'<div class="charts">{"".join(charts[::-1])}</div>'
         f"<p class=quiet>The upright line marks the number that was taken, a large dot what a criterion would take by "
         f"itself. {COMPARED}</p><details><summary>The figures</summary>"

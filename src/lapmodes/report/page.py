@@ -21,7 +21,7 @@ from ..metrics import assignment_entropy, neighbor_log_density
 from ..plotting.layout import Layout, Watch
 from .clusters import Portraits, cluster_cards, descriptions, portray
 from .content import ReportContent, report_content, value_range
-from .markup import badge, bar, color_rules, counted, name, percent, picture, section, table
+from .markup import badge, bar, color_rules, counted, name, percent, picture, section, sentence, table
 from .method import parameter_table, proof, selection_charts
 from .payload import map_layouts, payload
 from .rows import SURE, outliers, uncertain_rows
@@ -170,10 +170,10 @@ def summary(content: ReportContent, portraits: Portraits) -> str:
 
 def to_mind(content: ReportContent) -> str:
     """Notes of the fit, and what was done with the data before it."""
-    notes = "".join(f'<p class="note"><strong>Note.</strong> {name(note)}</p>' for note in content.notes)
+    notes = "".join(f'<p class="note"><strong>Note.</strong> {sentence(note)}</p>' for note in content.notes)
     if not content.preparation:
         return notes
-    lines = [f"<li>{name(line)}</li>" for line in content.preparation]
+    lines = [f"<li>{sentence(line)}</li>" for line in content.preparation]
     rest = len(lines) - LINES
     more = f"<details><summary>{counted(rest, 'more line')}</summary><ul>{''.join(lines[LINES:])}</ul></details>"
     return (
