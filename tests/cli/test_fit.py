@@ -217,13 +217,3 @@ def test_an_interrupted_run_leaves_nothing(here):
     assert process.returncode == 130
     assert "Traceback" not in errors
     assert os.listdir(here) == ["slow.npy"]
-
-
-def test_a_missing_extra_is_named_before_any_work(blobs_csv, here, lapmodes, monkeypatch):
-    from lapmodes.report import page
-
-    monkeypatch.setattr(page, "find_spec", lambda name: None)
-    result = lapmodes("fit", "blobs.csv", "-k", 2)
-    assert result.exit_code == 3
-    assert result.stderr == f"Error: {page.NEEDS_PLOTLY}\n"
-    assert lapmodes("fit", "blobs.csv", "-k", 2, "--no-report").exit_code == 0

@@ -187,19 +187,16 @@ def fit_picture(options: FitOptions, output: Path | None, *, overwrite: bool, qu
 def fit_rows(options: FitOptions, output: Path | None, *, report: bool, overwrite: bool, quiet: bool) -> None:
     """Fit and write the whole folder of results, or nothing."""
     from ..files.atomic import check_folder_target, stem, whole_folder
-    from ..report.page import plotly_file
     from .fitting import fit_model, prepare
     from .outputs import write_folder
 
     target = output or Path(f"{stem(options.data)}.lapmodes")
     check_folder_target(target, overwrite=overwrite)
-    if report:
-        plotly_file()  # its absence is said before the work, not after it
     say = printer(quiet=quiet)
     with progress_bars(quiet=quiet) as bars:
         run = fit_model(prepare(options, bars, say))
         with bars.phase("Writing"), whole_folder(target) as folder:
-            write_folder(folder, run, target, report=report)
+            write_folder(folder, run, target, report=report, watch=bars)
     for line in closing_lines(run):
         say(line)
     say(f"Open {target / 'report.html'}" if report else f"Result in {target}")

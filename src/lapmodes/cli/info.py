@@ -10,8 +10,9 @@ from .terminal import with_error_messages
 
 NEEDED = ("numpy", "scipy", "scikit-learn")
 EXTRAS = {
-    "cli": ("typer", "rich", "pyarrow", "pillow", "plotly"),
+    "cli": ("typer", "rich", "pyarrow", "pillow"),
     "plot": ("matplotlib",),
+    "map": ("openTSNE",),
     "singlecell": ("anndata",),
     "baselines": ("kmedoids",),
 }

@@ -31,7 +31,7 @@ OPTION_OF = {
 """Parameters of the estimator and the options that set them."""
 
 
-def write_folder(folder: Path, run: FitRun, target: Path, *, report: bool) -> None:
+def write_folder(folder: Path, run: FitRun, target: Path, *, report: bool, watch: Any = None) -> None:
     """Everything about a fit, into a folder that will take the place of the target."""
     suffix = output_suffix(run.options.data)
     write_assignments(folder / f"assignments{suffix}", run)
@@ -45,7 +45,7 @@ def write_folder(folder: Path, run: FitRun, target: Path, *, report: bool) -> No
     if report:
         from ..report import write_page
 
-        write_page(folder / "report.html", report_content(run, target))
+        write_page(folder / "report.html", report_content(run, target), watch)
 
 
 def write_record(folder: Path, command: str, options: dict[str, Any], facts: dict[str, Any]) -> None:

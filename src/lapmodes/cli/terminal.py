@@ -23,6 +23,7 @@ PHASES = {
     "start": "Finding a start",
     "alternate": "Clustering",
     "select": "Choosing k",
+    "map": "Drawing the map",
 }
 """The phases of a fit, as their bars are labelled."""
 INFO_WIDTH = 24

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
 from .._records import Array
+from .._rows import as_dense
+from .markup import counted, number
 
 if TYPE_CHECKING:
     from .. import Selection
+
+
+NO_VALUE = "no value"
+"""What stands in place of a value that is missing."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +49,8 @@ class ReportContent:
     selection: Selection | None = None
     """How the number of clusters was chosen, where it was left to the data."""
     agreement: dict[str, float] = field(default_factory=dict)
+    described_by: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Columns that were not used, a text for each row: known classes, and what was left out of the fit."""
     commands: tuple[tuple[str, str], ...] = ()
     """(what for, command) to go on from here."""
 
@@ -70,6 +79,7 @@ def report_content(
     title: str | None = None,
     feature_names: Sequence[str] | None = None,
     image_shape: tuple[int, ...] | None = None,
+    described_by: Mapping[str, Sequence[Any]] | None = None,
 ) -> ReportContent:
     """What there is to show of an estimator and the rows that it was fitted on."""
     check_is_fitted(model)
@@ -81,7 +91,7 @@ def report_content(
     defaults = type(model)().get_params()
     given = tuple(name for name, value in model.get_params().items() if not _same(value, defaults[name]))
     return ReportContent(
-        title=title or f"{model.n_clusters} clusters of {rows.shape[0]:,} rows",
+        title=title or f"{counted(model.n_clusters, 'cluster')} of {counted(rows.shape[0], 'row')}",
         model=model,
         points=points_of(model, rows),
         rows=rows,
@@ -90,7 +100,25 @@ def report_content(
         named=names is not None,
         image_shape=image_shape,
         given=given,
+        described_by=texts(described_by, rows.shape[0]),
     )
+
+
+def texts(columns: Any, n: int) -> dict[str, tuple[str, ...]]:
+    """Columns of any values, a mapping or a data frame, as text."""
+    found = {} if columns is None else {str(name): tuple(map(text_of, values)) for name, values in columns.items()}
+    for name, values in found.items():
+        if len(values) != n:
+            raise ValueError(
+                f"'described_by' must have a value for each of the {n} rows. Got {len(values)} in {name!r}."
+            )
+    return found
+
+
+def text_of(value: Any) -> str:
+    """A value as a reader sees it."""
+    missing = value is None or (isinstance(value, (float, np.floating)) and np.isnan(value))
+    return NO_VALUE if missing else str(value)
 
 
 def points_of(model: Any, rows: Any) -> Any:
@@ -110,6 +138,40 @@ def selection_rows(selection: Selection) -> tuple[tuple[str, ...], tuple[tuple[A
     names = ("smallest", *criteria, "agreement")
     rows = tuple((int(row["n_clusters"]), *(row[name].item() for name in names)) for row in selection.table)
     return ("clusters", *names), rows
+
+
+def row_name(content: ReportContent, row: int) -> str:
+    """How a row is called: its name if it has one, else its number from 1."""
+    return content.row_names[row] if content.row_names is not None else f"row {row + 1:,}"
+
+
+def other_values(content: ReportContent, row: int) -> list[tuple[str, str]]:
+    """Names and values of a row in the columns that were not used."""
+    found = {name: values[row] for name, values in content.described_by.items()}
+    if content.describe is not None:
+        used = set(content.features)
+        found = {name: number(value) for name, value in content.describe(row) if name not in used} | found
+    return list(found.items())
+
+
+def used_values(content: ReportContent, row: int, columns: Sequence[int] | None = None) -> list[tuple[str, str]]:
+    """Names and values of a row in some of the columns; of a sparse row what is not zero, the largest first."""
+    values = dense_row(content.rows, row)
+    if columns is None:
+        columns = range(values.size)
+    if issparse(content.rows):
+        columns = [i for i in np.argsort(-values, kind="stable") if values[i]]
+    return [(content.features[i], number(float(values[i]))) for i in columns]
+
+
+def dense_row(rows: Any, row: int) -> Array:
+    """One row as numbers."""
+    return np.asarray(as_dense(rows[[row]])[0], dtype=np.float64)
+
+
+def value_range(rows: Any) -> tuple[float, float]:
+    """Lowest and highest value of all."""
+    return (0.0, float(rows.max())) if issparse(rows) else (float(rows.min()), float(rows.max()))
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .content import ReportContent, selection_reason, selection_rows
-from .markup import number, percent, table
+from .markup import counted, line_chart, number, percent, table
 
 MEANING = {
     "n_clusters": "How many clusters.",
@@ -44,34 +44,40 @@ def proof(content: ReportContent) -> str:
     exact = model.status_ != "not certified"
     kept = "this was proven to the accuracy asked for" if exact else "this is more than was asked for"
     gain = f"by more than {number(model.gap_)} ({percent(model.gap_ / scale)} of it)" if model.gap_ > 0 else "at all"
+    rounds = list(range(1, model.n_iter_ + 1))
+    charts = [
+        line_chart(title, "rounds", rounds, model.history_[field].tolist())
+        for title, field in (("Objective, lower is better", "objective"), ("Proven gap", "gap"))
+    ]
     return (
-        f"<p>The search {rest} after {model.n_iter_} rounds. Given these modes, no other way of sharing the rows "
-        f"among the clusters could lower the objective {gain}; {kept}. The modes themselves are a good solution, not "
-        "provably the best of all: another start may find "
-        'another.</p><figure><div id="convergence-chart" class="chart" role="img" aria-label="Objective and proven gap '
-        f'over {model.n_iter_} rounds; the objective ends at {number(model.objective_)}."></div>'
-        "<figcaption>Objective (lower is better) and proven bound on what could still be gained.</figcaption></figure>"
-        + selection_table(content)
+        f"<p>The search {rest} after {counted(model.n_iter_, 'round')}. Given these modes, no other way of sharing "
+        f"the rows among the clusters could lower the objective {gain}; {kept}. The modes themselves are a good "
+        "solution, not provably the best of all: another start may find another.</p>"
+        f'<div class="charts">{"".join(charts)}</div>'
     )
 
 
-def selection_table(content: ReportContent) -> str:
-    """How the number of clusters was chosen."""
-    if content.selection is None:
-        return ""
-    chosen = content.selection.n_clusters
-    header, rows = selection_rows(content.selection)
+def selection_charts(content: ReportContent) -> str:
+    """How the number of clusters was chosen: a small chart for each criterion, the figures folded away."""
+    selection = content.selection
+    assert selection is not None
+    chosen = selection.n_clusters
+    header, rows = selection_rows(selection)
+    tried = [row[0] for row in rows]
+    mark = chosen if chosen in tried else None
+    charts = [
+        line_chart(title, header[0], tried, [row[i] for row in rows], chosen=mark, best=selection.preferred.get(title))
+        for i, title in enumerate(header)
+        if i > 0
+    ]
     cells = [[f"{row[0]}{' (chosen)' if row[0] == chosen else ''}", *map(number, row[1:])] for row in rows]
-    return f"<p>{chosen} clusters: {escape(selection_reason(content.selection))}. {COMPARED}</p>" + table(
-        "Numbers of clusters that were compared", header, cells, even=True
+    return (
+        f"<p>{counted(chosen, 'cluster')}: {escape(selection_reason(selection))}.</p>"
+        f'<div class="charts">{"".join(charts[::-1])}</div>'
+        f"<p class=quiet>The upright line marks the number that was taken, a large dot what a criterion would take by "
+        f"itself. {COMPARED}</p><details><summary>The figures</summary>"
+        f"{table('Numbers of clusters that were compared', header, cells, kind='wide')}</details>"
     )
-
-
-def preparation(content: ReportContent) -> str:
-    """What happened to the data before."""
-    if not content.preparation:
-        return ""
-    return "<ul>" + "".join(f"<li>{escape(line)}</li>" for line in content.preparation) + "</ul>"
 
 
 def parameter_table(content: ReportContent) -> str:
@@ -83,7 +89,7 @@ def parameter_table(content: ReportContent) -> str:
         rows.append(
             [f"<code>{name}</code>", used(content, name, value), MEANING.get(name, ""), reason(content, name, value)]
         )
-    return table("Every parameter of the fit", ["parameter", "value", "what it is", "why"], rows, numeric=False)
+    return table("Every parameter of the fit", ["parameter", "value", "what it is", "why"], rows, kind="list")
 
 
 def order(name: str) -> int:

@@ -2,35 +2,40 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from importlib.resources import files
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from scipy.sparse import issparse
 
 from .. import __version__
 from .._persistence import atomic_write
 from .._records import Array
 from ..metrics import assignment_entropy, neighbor_log_density
-from .clusters import cluster_cards
-from .content import ReportContent, report_content
-from .markup import badge, hex_colors, percent, section, table
-from .method import parameter_table, preparation, proof
-from .payload import DRAWN, Map, payload, project
+from ..plotting.layout import Layout, Watch
+from .clusters import Portraits, cluster_cards, descriptions, portray
+from .content import ReportContent, report_content, value_range
+from .markup import badge, bar, color_rules, counted, name, percent, picture, section, sentence, table
+from .method import parameter_table, proof, selection_charts
+from .payload import map_layouts, payload
 from .rows import SURE, outliers, uncertain_rows
 
-NEEDS_PLOTLY = "The report needs plotly, which is not installed: pip install 'lapmodes[cli]'"
-# Nothing may be fetched from anywhere. WebGL charts compile their drawing code, hence 'unsafe-eval'.
 POLICY = (
-    "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; "
-    "img-src data: blob:; font-src data:; base-uri 'none'; form-action 'none'"
+    "default-src 'none'; script-src '{script}'; style-src '{style}'; img-src data:; base-uri 'none'; form-action 'none'"
 )
+"""Nothing may be fetched from anywhere, and nothing runs or styles the page but what was written with it."""
+LISTED = 200
+"""Clusters in the table at the top."""
+GLANCED = 16
+"""Of them, how many are seen at once."""
+LINES = 8
+"""Lines about the preparation that are seen at once."""
 
 
 def write_report(
@@ -41,6 +46,7 @@ def write_report(
     title: str | None = None,
     feature_names: Sequence[str] | None = None,
     image_shape: tuple[int, ...] | None = None,
+    described_by: Mapping[str, Sequence[Any]] | None = None,
 ) -> None:
     """Write the report of a fitted model: one HTML file, without network, that anybody can read.
 
@@ -58,6 +64,9 @@ def write_report(
         Names of the columns; those of a data frame by default.
     image_shape : tuple, optional
         (height, width) or (height, width, 3) where each row is a picture.
+    described_by : mapping or data frame, optional
+        Columns that the fit did not use, with a value for each row, such as known classes: the report says how they are
+        spread over the clusters, and colours the map by them.
 
     Examples
     --------
@@ -69,118 +78,165 @@ def write_report(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     page = pathlib.Path(folder) / "report.html"
     ...     write_report(page, LaplacianKModes(2, random_state=0).fit(X), X, feature_names=["across", "up"])
-    ...     page.stat().st_size > 100_000
+    ...     30_000 < page.stat().st_size < 300_000
     True
     """
-    content = report_content(model, X, title=title, feature_names=feature_names, image_shape=image_shape)
+    content = report_content(
+        model, X, title=title, feature_names=feature_names, image_shape=image_shape, described_by=described_by
+    )
     write_page(Path(file), content)
 
 
-def write_page(file: Path, content: ReportContent) -> None:
-    """Write the page, whole or not at all."""
-    text = page(content)
+def write_page(file: Path, content: ReportContent, watch: Watch | None = None) -> None:
+    """Write the page, whole or not at all; `watch` is told how far the map is."""
+    text = page(content, watch)
     with atomic_write(file) as stream:
         stream.write(text.encode())
 
 
-def page(content: ReportContent) -> str:
+def page(content: ReportContent, watch: Watch | None = None) -> str:
     """The whole page as text."""
     model = content.model
     entropy, density = assignment_entropy(model.assignments_), neighbor_log_density(model, content.points)
-    placed = project(*content.on_the_map, content.features)
-    sizes = np.bincount(model.labels_, minlength=content.n_clusters)
-    clusters = size_bars(content, sizes) + introduction(content) + cluster_cards(content, sizes)
-    sections = [
-        opening(content, sizes),
-        map_section(content, placed),
-        section("clusters", "The clusters", clusters),
-        section("uncertain", "Rows between clusters", uncertain_rows(content, entropy)),
-        section("outliers", "Outliers", outliers(content, density)),
-        section("proof", "Can the result be trusted?", proof(content)),
-        section("how", "How it was done", preparation(content) + parameter_table(content)),
-        section("next", "Where to go from here", following(content)),
-    ]
-    data = json.dumps(payload(content, placed, density, entropy), separators=(",", ":")).replace("</", "<\\/")
-    return TEMPLATE.format(
+    portraits = portray(content)
+    rows, layouts = map_layouts(content, watch)
+    described = descriptions(content, portraits.sizes)
+    parts = {
+        "map": ("Map", "A map of the data", map_section(content, rows, layouts)),
+        "clusters": ("Clusters", "The clusters", introduction(content) + cluster_cards(content, portraits)),
+        "described": ("Other columns", "Columns that were not used", DESCRIBED + described if described else ""),
+        "number": ("How many", "How many clusters?", selection_charts(content) if content.selection else ""),
+        "uncertain": ("Between", "Rows between clusters", uncertain_rows(content, portraits, entropy)),
+        "outliers": ("Outliers", "Outliers", outliers(content, portraits, density)),
+        "proof": ("Trust", "Can the result be trusted?", proof(content)),
+        "how": ("How", "How it was done", parameter_table(content)),
+        "next": ("Next", "Where to go from here", following(content)),
+    }
+    parts = {key: part for key, part in parts.items() if part[2]}
+    sections = [section(key, title, body) for key, (_, title, body) in parts.items()]
+    data = payload(content, rows, layouts, portraits, density, entropy)
+    return complete(
         title=escape(content.title),
-        policy=POLICY,
-        style=asset("report.css"),
-        body="\n".join(sections),
-        version=__version__,
-        data=data,
-        plotly=plotly_file().read_text(encoding="utf-8").replace("</script", "<\\/script"),
-        script=asset("report.js"),
+        body="\n".join([opening(content, portraits), *sections]),
+        links=" ".join(f'<a href="#{key}">{short}</a>' for key, (short, _, _) in parts.items()),
+        data=json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c"),
+        style=asset("report.css") + color_rules(content.n_clusters),
     )
 
 
-def opening(content: ReportContent, sizes: Array) -> str:
-    """What was done, in one paragraph and a few numbers."""
+def complete(*, style: str, **parts: str) -> str:
+    """The page around its parts, with a policy that allows its own style and script only."""
+    script = asset("report.js")
+    policy = POLICY.format(script=digest(script), style=digest(style))
+    return TEMPLATE.format(policy=policy, style=style, script=script, version=__version__, **parts)
+
+
+def digest(text: str) -> str:
+    """How a policy names an inline style or script."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+def opening(content: ReportContent, portraits: Portraits) -> str:
+    """What was done in one paragraph and a few numbers, what to mind, and the clusters at a glance."""
     n, d = content.points.shape
     sure = float((content.model.probabilities_ >= SURE).mean())
     cards = [
-        (f"{n:,}", "rows"),
-        (f"{d:,}", "columns used"),
-        (f"{content.n_clusters}", "clusters"),
-        (percent(sure), f"of rows belong to one cluster to {SURE:.0%} or more"),
+        (f"{n:,}", "row" if n == 1 else "rows"),
+        (f"{d:,}", "column used" if d == 1 else "columns used"),
+        (f"{content.n_clusters:,}", "cluster" if content.n_clusters == 1 else "clusters"),
+        (percent(sure), f"of rows belong to one cluster to {percent(SURE)} or more"),
     ]
-    for name, value in content.agreement.items():
-        cards.append((f"{value:.2f}", f"{name.replace('_', ' ')} with the known classes"))
+    for key, value in content.agreement.items():
+        cards.append((f"{value:.2f}", f"{key.replace('_', ' ')} with the known classes"))
     numbers = "".join(f"<div><dt>{escape(label)}</dt><dd>{value}</dd></div>" for value, label in cards)
-    notes = "".join(f'<p class="note"><strong>Note.</strong> {escape(note)}</p>' for note in content.notes)
     return (
-        f"<header><h1>{escape(content.title)}</h1>"
-        f"<p class=lead>{n:,} rows were sorted into {content.n_clusters} groups of similar rows, called clusters. The "
-        f"largest has {int(sizes.max()):,} rows, the smallest {int(sizes.min()):,}. Each cluster is described by its "
-        "<em>mode</em>, the most typical row it could have. Rows between clusters belong partly to several.</p>"
-        f'</header><dl class="numbers-row">{numbers}</dl>{notes}'
+        f'<header class="opening"><h1>{name(content.title)}</h1><p class="lead">{summary(content, portraits)}</p>'
+        f'</header><dl class="tiles">{numbers}</dl>{to_mind(content)}{glance(content, portraits)}'
     )
 
 
-def map_section(content: ReportContent, placed: Map) -> str:
-    """The map with a choice of colours."""
-    choices = (
-        ("cluster", "cluster", True),
-        ("soft", "shares (mixed where a row is between clusters)", False),
-        ("density", "density (how crowded)", False),
-        ("entropy", "uncertainty", False),
+def summary(content: ReportContent, portraits: Portraits) -> str:
+    """What was done, for somebody who has never heard of it."""
+    described = "described by its <em>mode</em>, the most typical row it could have"
+    if content.n_clusters == 1:
+        return f"{counted(content.n, 'row')} were taken as one group of similar rows, a cluster. It is {described}."
+    largest, smallest = int(portraits.sizes.max()), int(portraits.sizes.min())
+    return (
+        f"{counted(content.n, 'row')} were sorted into {counted(content.n_clusters, 'group')} of similar rows, called "
+        f"clusters. The largest has {counted(largest, 'row')}, the smallest {smallest:,}. Each cluster is {described}. "
+        "Rows between clusters belong partly to several."
     )
-    radios = "".join(
-        f'<label><input type="radio" name="colour" value="{value}"{" checked" if on else ""}> {label}</label>'
-        for value, label, on in choices
+
+
+def to_mind(content: ReportContent) -> str:
+    """Notes of the fit, and what was done with the data before it."""
+    notes = "".join(f'<p class="note"><strong>Note.</strong> {sentence(note)}</p>' for note in content.notes)
+    if not content.preparation:
+        return notes
+    lines = [f"<li>{sentence(line)}</li>" for line in content.preparation]
+    rest = len(lines) - LINES
+    more = f"<details><summary>{counted(rest, 'more line')}</summary><ul>{''.join(lines[LINES:])}</ul></details>"
+    return (
+        f'{notes}<section class="prepared" aria-labelledby="prepared-title"><h2 id="prepared-title">What was read</h2>'
+        f"<ul>{''.join(lines[:LINES])}</ul>{more if rest > 0 else ''}</section>"
     )
-    sample = f" A random {DRAWN:,} of the {content.n:,} rows are drawn." if content.n > DRAWN else ""
-    legend = "".join(f"<li>{badge(k, color)}</li>" for k, color in enumerate(hex_colors(content.n_clusters)[:40]))
-    label = f"Scatter plot of {content.n:,} rows in {content.n_clusters} clusters. The tables below say the same."
-    return section(
-        "map",
-        "A map of the data",
-        f"<p>Each dot is a row; rows that are alike lie close together. A diamond marks each mode. {placed.caption}"
-        f'{sample}</p><fieldset class="choices"><legend>Colour the dots by</legend>{radios}</fieldset>'
-        f'<figure><div id="map-chart" class="chart tall" role="img" aria-label="{escape(label)}"></div>'
-        f'<figcaption><ul class="legend" id="legend">{legend}</ul>'
-        "<p>Drag to zoom in, double-click to zoom out.</p></figcaption></figure>",
+
+
+def glance(content: ReportContent, portraits: Portraits) -> str:
+    """Each cluster in a line: its size, drawn to scale, and what sets it apart, in words or as a picture."""
+    top, last = max(int(portraits.sizes.max()), 1), last_column(content, portraits)
+    lines = []
+    for k, size in enumerate(portraits.sizes.tolist()[:LISTED]):
+        share = f'<span class="k{k}">{percent(size / content.n)}{bar(size / top)}</span>'
+        lines.append([badge(k), f"{size:,}", share, *([last[1][k]] if last else [])])
+    header = ["cluster", "rows", "share", *([last[0]] if last else [])]
+    shown = table("The clusters at a glance", header, lines[:GLANCED], kind="glance")
+    if content.n_clusters <= GLANCED:
+        return shown
+    rest = table(f"Clusters {GLANCED} to {len(lines) - 1}", header, lines[GLANCED:], kind="glance")
+    more = counted(len(lines) - GLANCED, "more cluster")
+    left = f"<p>The first {LISTED} of {content.n_clusters:,} are listed.</p>" if content.n_clusters > LISTED else ""
+    return f"{shown}<details><summary>{more}</summary>{rest}{left}</details>"
+
+
+def last_column(content: ReportContent, portraits: Portraits) -> tuple[str, list[str]] | None:
+    """The title of what sets each cluster apart, and a cell for each, if there is anything to say."""
+    if content.image_shape is not None:
+        low, high = value_range(content.rows)
+        shape, modes = content.image_shape, content.modes[:LISTED]
+        return "mode", [picture(mode, shape, f"Mode of cluster {k}", low, high) for k, mode in enumerate(modes)]
+    words = [name(each) if each else "nothing in particular" for each in portraits.words]
+    return ("what sets it apart", words) if any(portraits.words) else None
+
+
+def map_section(content: ReportContent, rows: Array, layouts: Sequence[Layout]) -> str:
+    """The map with a choice of views and colours."""
+    n = content.n
+    sample = f" {rows.size:,} of the {n:,} rows are drawn, some of each cluster." if rows.size < n else ""
+    views = "".join(
+        f'<label><input type="radio" name="view" value="{i}"{"" if i else " checked"}>'
+        f"<span>{VIEWS[each.name]}</span></label>"
+        for i, each in enumerate(layouts)
+    )
+    choice = f'<fieldset class="segments"><legend>Places by</legend>{views}</fieldset>' if len(layouts) > 1 else ""
+    captions = "".join(
+        f'<p data-view="{i}"{" hidden" if i else ""}>{name(each.caption)}</p>' for i, each in enumerate(layouts)
+    )
+    label = f"Map of {counted(rows.size, 'row')} in {counted(content.n_clusters, 'cluster')}; {KEYS}"
+    return (
+        f"<p>Each dot is a row; rows that are alike lie close together. A diamond marks {MARKED[layouts[0].name]}."
+        f'{sample}</p>{NO_SCRIPT}<div class="map" id="map-chart" hidden><div class="tools">{choice}'
+        f'<label class="choice"><span>Colour by</span><select id="colour"></select></label>{ZOOM}</div>'
+        f'<div class="plane"><canvas tabindex="0" role="img" aria-label="{escape(label)}"></canvas>'
+        '<output class="tip" hidden></output></div>'
+        f'<div id="legend" class="legend"></div>{captions}<p class="quiet" id="hint"></p></div>'
     )
 
 
 def introduction(content: ReportContent) -> str:
     """What the cards show."""
-    bars = content.image_shape is None and not (content.named and issparse(content.rows))
-    return CLUSTERS.format(BARS if bars else "")
-
-
-def size_bars(content: ReportContent, sizes: Array) -> str:
-    """Cluster sizes as bars that are a table."""
-    top = max(int(sizes.max()), 1)
-    rows = [
-        [
-            badge(k, color),
-            f"{int(size):,}",
-            percent(size / content.n),
-            f'<span class="bar" aria-hidden="true"><i style="width:{size / top:.1%};background:{color}"></i></span>',
-        ]
-        for k, (size, color) in enumerate(zip(sizes, hex_colors(content.n_clusters), strict=True))
-    ]
-    return table("Sizes of the clusters", ["cluster", "rows", "share", "drawn to scale"], rows)
+    strips = content.image_shape is None and not issparse(content.rows)
+    return CLUSTERS.format(STRIPS if strips else "")
 
 
 def following(content: ReportContent) -> str:
@@ -191,21 +247,36 @@ def following(content: ReportContent) -> str:
     return (f'<dl class="commands">{commands}</dl>' if commands else "") + GLOSSARY
 
 
-def asset(name: str) -> str:
+def asset(file: str) -> str:
     """A file that belongs to the page."""
-    return files("lapmodes.report").joinpath("assets", name).read_text(encoding="utf-8")
+    return files("lapmodes.report").joinpath("assets", file).read_text(encoding="utf-8")
 
 
-def plotly_file() -> Path:
-    """The drawing library; it is found without being imported, which would take a second."""
-    spec = find_spec("plotly")
-    if spec is None or not spec.submodule_search_locations:
-        raise ImportError(NEEDS_PLOTLY)
-    return Path(spec.submodule_search_locations[0]) / "package_data" / "plotly.min.js"
-
-
+VIEWS = {"columns": "Columns", "neighbours": "Neighbours", "components": "Principal components"}
+MARKED = {
+    "columns": "each mode",
+    "neighbours": "each mode, or here the row nearest to it",
+    "components": "each mode",
+}
+KEYS = "arrow keys move it, plus and minus zoom, 0 shows all of it, Enter names the row in the middle."
+NO_SCRIPT = (
+    '<p class="note" id="no-script">The map needs JavaScript. Everything else on this page can be read without it.</p>'
+)
+ZOOM = (
+    '<div class="zoom" role="group" aria-label="Zoom">'
+    '<button type="button" data-zoom="in" aria-label="Zoom in">+</button>'
+    '<button type="button" data-zoom="out" aria-label="Zoom out">−</button>'
+    '<button type="button" data-zoom="all">Whole map</button></div>'
+)
 CLUSTERS = "<p>The mode of a cluster is where its rows are densest: its most typical values.{}</p>"
-BARS = " The bars compare it with the average of all rows; a full bar is three standard deviations."
+STRIPS = (
+    " In each line the grey track holds nearly all rows, from the lowest to the highest 2\u202f%, with a tick at their "
+    "median; the coloured band holds the middle half of the cluster, and the dot is its mode."
+)
+DESCRIBED = (
+    "<p>These columns had no part in the clustering, so where they agree with it, that is evidence. The most telling "
+    "column comes first; shares are of the rows of a cluster.</p>"
+)
 GLOSSARY = """<details><summary>What the words mean</summary><dl>
 <dt>Cluster</dt><dd>A group of rows that are alike, or linked by a chain of rows that are alike.</dd>
 <dt>Mode</dt><dd>The place where a cluster is densest. Unlike an average it always looks like real data.</dd>
@@ -216,16 +287,12 @@ GLOSSARY = """<details><summary>What the words mean</summary><dl>
 </dl></details><p>Method: Laplacian K-modes (W. Wang and M. Á. Carreira-Perpiñán, 2014).</p>"""
 TEMPLATE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta http-equiv="Content-Security-Policy" content="{policy}"><meta name="color-scheme" content="light dark">
 <title>{title}</title><link rel="icon" href="data:,"><style>{style}</style></head>
 <body><a class="skip" href="#main">Skip to the report</a>
-<div class="top"><nav aria-label="Sections"><a href="#map">Map</a> <a href="#clusters">Clusters</a>
-<a href="#uncertain">Between</a> <a href="#outliers">Outliers</a> <a href="#proof">Trust</a> <a href="#how">How</a>
-<a href="#next">Next</a></nav><button type="button" id="theme" aria-pressed="false">Dark</button></div>
+<div class="top"><nav aria-label="Sections">{links}</nav><button type="button" id="theme" hidden>Dark</button></div>
 <main id="main">{body}</main>
 <footer><p>Made by lapmodes {version}. This page is complete in itself and sends nothing anywhere.</p></footer>
-<noscript><p class="note">The two charts need JavaScript; all tables can be read without it.</p></noscript>
 <script type="application/json" id="data">{data}</script>
-<script>{plotly}</script>
 <script>{script}</script></body></html>
 """

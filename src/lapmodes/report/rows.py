@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from html import escape
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,66 +10,66 @@ import numpy as np
 from .._records import Array
 from ..metrics import CHUNK_ENTRIES, outlier_scores
 from ..plotting.style import columns_without_names
-from .clusters import dense_row, describe, row_name, value_range
-from .content import ReportContent
-from .markup import badge, hex_colors, percent, picture, table
+from .clusters import Portraits
+from .content import ReportContent, dense_row, other_values, row_name, used_values, value_range
+from .markup import badge, name, percent, picture, table
 from .payload import two_largest
 
-LISTED = 12
+LISTED = 10
 """Rows in each list."""
+USED, NOT_USED = 5, 3
+"""Values of a row that are shown, of columns that were used and of others."""
 SURE = 0.9
 """Share of a cluster from which a row counts as belonging to it."""
 EXACT_STEPS = 10**10
 """Steps that the density of every row by every other may take: some seconds."""
 
 
-def uncertain_rows(content: ReportContent, entropy: Array) -> str:
-    """The rows whose assignment is most spread out."""
+def uncertain_rows(content: ReportContent, portraits: Portraits, entropy: Array) -> str:
+    """The rows whose assignment is most spread out, with the columns that tell their two clusters apart."""
     rows = np.argsort(-entropy, kind="stable")[:LISTED]
     rows = rows[entropy[rows] > 0]
     if rows.size == 0:
         return "<p>Every row belongs to one cluster entirely.</p>"
-    colors = hex_colors(content.n_clusters)
-    first, second, _ = two_largest(content.model.assignments_[rows])
-    Z = content.model.assignments_
-    lines = [
-        [
-            escape(row_name(content, int(row))),
-            f"{badge(int(a), colors[a])} {percent(float(Z[row, a]))}",
-            f"{badge(int(b), colors[b])} {percent(float(Z[row, b]))}",
-            row_values(content, int(row)),
-        ]
-        for row, a, b in zip(rows, first, second, strict=True)
-    ]
+    Z, found = content.model.assignments_, portraits.profile
+    lines = []
+    for row, a, b in zip(rows.tolist(), *two_largest(Z[rows])[:2], strict=True):
+        apart = None if found is None else np.abs(found.inside[a, 1] - found.inside[b, 1]) / found.spread
+        lines.append(
+            [
+                name(row_name(content, row)),
+                share_of(int(a), float(Z[row, a])),
+                share_of(int(b), float(Z[row, b])),
+                row_values(content, row, apart),
+            ]
+        )
     count = int((content.model.probabilities_ < SURE).sum())
     return (
-        f"<p>{count:,} of {content.n:,} rows belong to no cluster to {SURE:.0%} or more. Look at these before you act "
-        "on their cluster.</p>"
-        + table("The least certain rows", ["row", "mostly", "also", "values"], lines, numeric=False)
+        f"<p>{count:,} of {content.n:,} rows belong to no cluster to {percent(SURE)} or more. Look at these before you "
+        "act on their cluster.</p>"
+        + table("The least certain rows", ["row", "mostly", "also", "values"], lines, kind="list")
     )
 
 
-def outliers(content: ReportContent, density: Array) -> str:
-    """The rows that fit their cluster least: the most remote of it, or torn between several."""
+def share_of(k: int, share: float) -> str:
+    """A cluster and how much of a row belongs to it."""
+    return f"<span>{badge(k)} {percent(share)}</span>"
+
+
+def outliers(content: ReportContent, portraits: Portraits, density: Array) -> str:
+    """The rows that fit their cluster least, with the columns in which they differ most from it."""
     score = training_score(content.model, content.points, density)
-    rows = np.lexsort((density, -score))[:LISTED]
-    colors = hex_colors(content.n_clusters)
-    labels = content.model.labels_
-    lines = [
-        [
-            escape(row_name(content, int(row))),
-            badge(int(labels[row]), colors[labels[row]]),
-            f"{score[row]:.3f}",
-            row_values(content, int(row)),
-        ]
-        for row in rows
-    ]
+    found, lines = portraits.profile, []
+    for row in np.lexsort((density, -score))[:LISTED].tolist():
+        k = int(content.model.labels_[row])
+        apart = None if found is None else np.abs(dense_row(content.rows, row) - found.inside[k, 1]) / found.spread
+        lines.append([name(row_name(content, row)), badge(k), f"{score[row]:.3f}", row_values(content, row, apart)])
     return (
         "<p>These rows fit no cluster well. They may be mistakes in the data, or rare and interesting. They hardly "
         "pull on the modes, which sit where rows are dense. The score is 0 at the heart of a cluster; at 0.9, nine "
         "tenths of its cluster lie where it is denser, or the row is torn between clusters. Every cluster has a most "
         "remote row, so a score near 1 alone is no proof of a mistake.</p>"
-        + table("The likeliest outliers", ["row", "cluster", "score", "values"], lines, numeric=False)
+        + table("The likeliest outliers", ["row", "cluster", "score", "values"], lines, kind="list")
     )
 
 
@@ -92,9 +92,13 @@ def own_densities(model: Any, points: Any) -> Array:
     return own
 
 
-def row_values(content: ReportContent, row: int) -> str:
-    """A few values of a row in one cell."""
+def row_values(content: ReportContent, row: int, apart: Array | None) -> str:
+    """A few values of a row in one cell: of columns that were not used, and of those that are most apart."""
     if content.image_shape is not None:
         pixels, low_and_high = dense_row(content.rows, row), value_range(content.rows)
         return picture(pixels, content.image_shape, row_name(content, row), *low_and_high)
-    return escape(", ".join(f"{name} {value}" for name, value in describe(content, row, 5)))
+    columns: Sequence[int] | None = None if apart is None else np.argsort(-apart, kind="stable")[:USED].tolist()
+    pairs = [*other_values(content, row)[:NOT_USED], *used_values(content, row, columns)[:USED]]
+    return (
+        f'<span class="facts">{"".join(f"<span><b>{name(key)}</b> {name(text)}</span> " for key, text in pairs)}</span>'
+    )
