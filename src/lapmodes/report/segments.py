@@ -164,7 +164,7 @@ def size_table(content: SegmentsContent) -> str:
         bar = f'<rect width="{100 * size / sizes.max():.1f}" height="10" fill="{hexadecimal(content.colors[k])}"/>'
         drawn = f'<svg class="scale" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">{bar}</svg>'
         rows.append([name(k), f"{size:,}", percent(size / sizes.sum()), drawn])
-    return table("Sizes of the segments", ["segment", "pixels", "share", "drawn to scale"], rows)
+    return table("Sizes of the segments", ["segment", "pixels", "share", "drawn to scale"], rows, kind="wide")
 
 
 def name(k: int) -> str:
@@ -220,7 +220,7 @@ def method(content: SegmentsContent) -> str:
     return (
         f"<p>The search took {counted(int(model.n_iter_), 'round')}. {proof} The typical pixels themselves are a good "
         "solution, not provably the best: another seed may find others.</p>"
-        + table("What was asked for", ["option", "value", "what it is"], rows, numeric=False)
+        + table("What was asked for", ["option", "value", "what it is"], rows, kind="list")
         + command
         + "<p>Method: Laplacian K-modes (W. Wang and M. Á. Carreira-Perpiñán, 2014).</p>"
     )
