@@ -82,15 +82,17 @@ def test_one_and_two_columns_are_drawn_as_they_are(told_rows, d):
 @pytest.mark.parametrize("sparse", [False, True])
 def test_principal_axes_are_sklearns(told_rows, sparse):
     pca = PCA(2).fit(told_rows)
-    _, axes, share = principal_axes(sp.csr_array(told_rows) if sparse else told_rows)
-    np.testing.assert_allclose(np.abs(axes.T), np.abs(pca.components_), atol=1e-10)
-    assert share == pytest.approx(pca.explained_variance_ratio_.sum())
+    found = principal_axes(sp.csr_array(told_rows) if sparse else told_rows)
+    np.testing.assert_allclose(np.abs(found.axes.T), np.abs(pca.components_), atol=1e-10)
+    np.testing.assert_allclose(found.shares, pca.explained_variance_ratio_)
+    places = found.project(told_rows)
+    np.testing.assert_allclose(found.lift(places), pca.inverse_transform(pca.transform(told_rows)), atol=1e-10)
 
 
 def test_principal_axes_of_few_sparse_rows_with_many_columns():
     X = sp.random_array((5, 900), density=0.2, rng=np.random.default_rng(0)).tocsr()
     pca = PCA(2).fit(X.toarray())
-    np.testing.assert_allclose(np.abs(principal_axes(X)[1].T), np.abs(pca.components_), atol=1e-6)
+    np.testing.assert_allclose(np.abs(principal_axes(X).axes.T), np.abs(pca.components_), atol=1e-6)
 
 
 def parts():

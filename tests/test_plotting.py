@@ -199,7 +199,7 @@ def test_the_map_of_a_projection_is_the_plane_of_its_axes(wide, wide_model, ax):
     rows, columns = image.get_array().shape[:2]
     first = [[left + (right - left) / columns / 2, bottom + (top - bottom) / rows / 2]]
     plane = in_plane(wide_model, wide)
-    corner = wide_model.predict_proba(plane.principal.inverse_transform(first)) @ cluster_colors(3)
+    corner = wide_model.predict_proba(plane.principal.lift(np.array(first))) @ cluster_colors(3)
     assert_allclose(image.get_array()[0, 0], corner[0], atol=1e-6)
 
 

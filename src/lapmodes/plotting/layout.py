@@ -271,26 +271,46 @@ def begin(start: Array, size: float) -> Array:
 
 def flatten(points: Any, modes: Array, rows: Array) -> tuple[Array, Array, float]:
     """Rows and modes on the two principal directions, and the share of all variance that these show."""
-    mean, axes, share = principal_axes(points)
-    return np.asarray(points[rows] @ axes) - mean @ axes, (modes - mean) @ axes, share
+    principal = principal_axes(points)
+    return principal.project(points[rows]), principal.project(modes), float(principal.shares.sum())
 
 
-def principal_axes(points: Any) -> tuple[Array, Array, float]:
-    """Mean, the first two principal directions (d, 2), and their share of the variance."""
+@dataclass(frozen=True)
+class PrincipalAxes:
+    """The two directions along which points differ most."""
+
+    mean: Array
+    axes: Array
+    """(n_features, 2), of unit length."""
+    shares: Array
+    """Of the variance along each."""
+
+    def project(self, points: Any) -> Array:
+        """Points on the axes."""
+        return np.asarray(points @ self.axes) - self.mean @ self.axes
+
+    def lift(self, places: Array) -> Array:
+        """The points in the plane of the axes that lie at these places."""
+        return np.asarray(self.mean + places @ self.axes.T)
+
+
+def principal_axes(points: Any) -> PrincipalAxes:
+    """From the covariance of all points, or of a sample where there are many dimensions."""
     n, d = points.shape
     mean = np.asarray(points.mean(axis=0), dtype=np.float64).ravel()
     if d > EXACT_DIMENSIONS:
-        return mean, *sampled_axes(points)
+        return PrincipalAxes(mean, *sampled_axes(points))
     covariance = np.zeros((d, d))
     for start in range(0, n, max(1, CHUNK_ENTRIES // d)):
         part = as_dense(points[start : start + max(1, CHUNK_ENTRIES // d)]) - mean
         covariance += part.T @ part
     values, vectors = np.linalg.eigh(covariance)
-    return mean, signed(vectors[:, [-1, -2]]), float(values[-2:].sum() / max(values.sum(), np.finfo(float).tiny))
+    shares = np.maximum(values[[-1, -2]], 0) / max(values.sum(), np.finfo(float).tiny)
+    return PrincipalAxes(mean, signed(vectors[:, [-1, -2]]), shares)
 
 
-def sampled_axes(points: Any) -> tuple[Array, float]:
-    """Principal directions of many dimensions, from a sample of the rows."""
+def sampled_axes(points: Any) -> tuple[Array, Array]:
+    """Principal directions of many dimensions and their shares of the variance, from a sample of the rows."""
     from sklearn.decomposition import PCA
 
     n, d = points.shape
@@ -299,7 +319,7 @@ def sampled_axes(points: Any) -> tuple[Array, float]:
     if issparse(some) and some.shape[0] * d <= CHUNK_ENTRIES:
         some = some.toarray()
     pca = PCA(2, svd_solver="arpack" if issparse(some) else "randomized", random_state=0).fit(some)
-    return signed(pca.components_.T.astype(np.float64)), float(pca.explained_variance_ratio_.sum())
+    return signed(pca.components_.T.astype(np.float64)), np.nan_to_num(pca.explained_variance_ratio_)
 
 
 def signed(axes: Array) -> Array:

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._records import Array
 from .._rows import as_dense
+from .layout import PrincipalAxes, principal_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -89,8 +90,8 @@ class Plane:
     """(n_samples, 2)."""
     modes: Array
     """(n_clusters, 2); on an embedding, the places of the exemplars."""
-    principal: Any = None
-    """The principal axes (scikit-learn's PCA) that the points are projected on; None where nothing is projected."""
+    principal: PrincipalAxes | None = None
+    """The axes that the points are projected on; None where nothing is projected."""
 
     @property
     def n_clusters(self) -> int:
@@ -99,7 +100,7 @@ class Plane:
 
     def in_feature_space(self, places: Array) -> Array:
         """Places of the plane as points that the model takes."""
-        return places if self.principal is None else np.asarray(self.principal.inverse_transform(places))
+        return places if self.principal is None else self.principal.lift(places)
 
 
 def fitted_model(model: Any) -> Any:
@@ -139,8 +140,8 @@ def in_plane(model: Any, X: Any) -> Plane:
         points = normalize(points)
     if points.shape[1] == 2:
         return Plane(last, points, as_dense(points), modes)
-    principal = _principal_axes(points)
-    return Plane(last, points, principal.transform(points), principal.transform(modes), principal)
+    principal = principal_axes(points)
+    return Plane(last, points, principal.project(points), principal.project(modes), principal)
 
 
 def _checked_points(model: Any, X: Any) -> Any:
@@ -159,15 +160,6 @@ def _checked_points(model: Any, X: Any) -> Any:
             f"'X' must be the {len(model.labels_)} points that the model was fitted on. Got {points.shape[0]}."
         )
     return points
-
-
-def _principal_axes(points: Any) -> Any:
-    """The two axes along which the points differ most."""
-    from sklearn.decomposition import PCA
-
-    sparse = hasattr(points, "toarray")
-    with np.errstate(invalid="ignore"):  # points that are all the same have no variance to take a share of
-        return PCA(2, svd_solver="arpack" if sparse else "auto", random_state=0).fit(points)
 
 
 def _checked_cluster(plane: Plane, cluster: int) -> int:
@@ -204,7 +196,7 @@ def _frame(ax: Axes, plane: Plane) -> Axes:
         spine.set_color(FRAME)
     ax.tick_params(colors=FRAME, labelsize=8)
     if plane.principal is not None:
-        shares = np.nan_to_num(plane.principal.explained_variance_ratio_)
+        shares = plane.principal.shares
         for name, which, share in zip(("xlabel", "ylabel"), ("first", "second"), shares, strict=True):
             ax.set(**{name: f"{which} principal axis, {share:.0%} of the variance"})
     return ax
