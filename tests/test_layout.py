@@ -137,6 +137,14 @@ def test_links_between_drawn_rows_stay_within_components_and_find_near_rows(monk
     assert links.nnz > 50 and np.minimum(around, n - around).max() <= 4 * (1 if coarse == 20 else 12)
 
 
+def test_the_strongest_links_of_each_row_are_kept():
+    graph = sp.random_array((60, 60), density=0.3, rng=np.random.default_rng(0)).tocsr()
+    kept = layout.strongest(graph, 9).toarray()
+    for row, left in zip(graph.toarray(), kept, strict=True):
+        np.testing.assert_array_equal(np.sort(left[left > 0]), np.sort(row[row > 0])[-9:])
+        assert set(np.flatnonzero(left)) <= set(np.flatnonzero(row))
+
+
 def test_tiny_pieces_are_tied_to_the_nearest_row():
     X = np.arange(12.0)[:, None] ** 2
     graph = sp.csr_array(sp.block_diag([ring(10), sp.csr_array((2, 2))]))

@@ -195,6 +195,32 @@ def test_a_drawn_box_zooms_in_and_keys_and_buttons_too(page):
     assert zoom() == 1 and page.wrong == []
 
 
+@pytest.mark.parametrize("page", [("phone", "light")], indirect=True)
+def test_a_finger_names_a_row_and_two_zoom(page):
+    page.locator("canvas").scroll_into_view_if_needed()
+    box = page.locator("canvas").bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    session = page.context.new_cdp_session(page)
+
+    def touch(kind, *places):
+        points = [{"x": x + dx, "y": y, "id": i} for i, dx in enumerate(places)]
+        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    touch("touchStart", -20, 20)
+    for step in range(1, 6):
+        touch("touchMove", -20 - 12 * step, 20 + 12 * step)
+    touch("touchEnd")
+    page.wait_for_timeout(60)
+    assert float(page.get_attribute("canvas", "data-zoom")) > 2
+    page.tap("[data-zoom=all]")
+    for across in range(-100, 101, 20):
+        touch("touchStart", across)
+        touch("touchEnd")
+        if page.is_visible(".tip"):
+            break
+    assert page.inner_text(".tip").startswith("row ") and page.wrong == []
+
+
 @DESKTOP
 def test_the_theme_follows_the_button_and_the_keyboard(page):
     paper = "getComputedStyle(document.body).backgroundColor"

@@ -126,6 +126,12 @@ def test_what_sets_clusters_apart_is_said_at_the_top_and_on_their_cards(tmp_path
     assert words.count("igher a") >= 2 and "what sets it apart" in words
 
 
+def test_whoever_waits_is_told_how_far_the_map_is(tmp_path, told_model, told_rows):
+    calls = []
+    write_page(tmp_path / "r.html", report_content(told_model, told_rows), lambda *call: calls.append(call))
+    assert calls[-1][:3] == ("map", calls[-1][2], calls[-1][2])
+
+
 def test_one_cluster_is_not_many(tmp_path, told_rows):
     fitted = LaplacianKModes(1, random_state=0, n_jobs=1).fit(told_rows)
     words = " ".join(Outline(written(tmp_path, fitted, told_rows)).words)

@@ -30,6 +30,8 @@ FEWEST = 8
 NEIGHBORS = 10
 COARSE = 20
 """A graph of more than so many times the rows of the map is made coarser first."""
+VISITED = 60
+"""Rows that a walk reaches at most, and walks that reach a row: hubs, which all reach, say little and cost much."""
 PARTNERS = 15
 """Links that a drawn row keeps, where not all rows are drawn."""
 REACHED = 50
@@ -153,8 +155,9 @@ def graph_among(graph: Any, rows: Array) -> Any:
         return graph
     if graph.shape[0] > COARSE * rows.size:
         graph, rows = coarsen(graph, rows)
-    step = walk_step(graph)
-    reached = step[rows] @ step
+    step = strongest(walk_step(graph), VISITED)
+    reached = strongest(csr_array(step[rows] @ step), VISITED)
+    reached = csr_array(strongest(csr_array(reached.T), VISITED).T)
     return strongest(without_diagonal(reached @ reached.T), PARTNERS)
 
 
@@ -188,9 +191,14 @@ def without_diagonal(graph: Any) -> Any:
 
 def strongest(graph: Any, most: int) -> Any:
     """The heaviest links of each row, so many at most."""
-    row = np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))
-    order = np.lexsort((-graph.data, row))
-    keep = order[np.arange(row.size) - graph.indptr[row] < most]
+    size = np.diff(graph.indptr)
+    if size.max(initial=0) <= most:
+        return graph
+    row = np.repeat(np.arange(graph.shape[0]), size)
+    crowded = np.flatnonzero(size[row] > most)
+    order = crowded[np.lexsort((-graph.data[crowded], row[crowded]))]  # those of a row stay where they were
+    keep = np.ones(row.size, dtype=bool)
+    keep[order[crowded - graph.indptr[row[crowded]] >= most]] = False
     return csr_array((graph.data[keep], (row[keep], graph.indices[keep])), shape=graph.shape)
 
 
