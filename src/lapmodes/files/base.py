@@ -70,6 +70,13 @@ class Table:
         """Number of rows."""
         return int(self.columns.num_rows if self.columns is not None else self.matrix.shape[0])
 
+    def take(self, rows: Sequence[int]) -> Table:
+        """Some of the rows, without the graph."""
+        names = None if self.row_names is None else tuple(self.row_names[row] for row in rows)
+        if self.columns is not None:
+            return replace(self, columns=self.columns.take(list(rows)), row_names=names, graph=None)
+        return replace(self, matrix=self.matrix[list(rows)], row_names=names, graph=None)
+
 
 @dataclass(frozen=True)
 class Format:

@@ -13,9 +13,11 @@ import numpy as np
 from .._records import Array
 from .base import FileError, listed
 from .numerals import is_text, numeral_mask
+from .screening import screen
 
 EXACT = 2**53
 """Whole numbers beyond this lose digits as floats."""
+AS_ASKED = "left out as asked"
 NARROW = ("float", "halffloat", "int8", "int16", "uint8", "uint16", "bool")
 """Types that single precision holds exactly."""
 
@@ -26,31 +28,31 @@ class Choice:
 
     names: tuple[str, ...]
     dropped: tuple[tuple[str, str], ...]
+    doubts: tuple[str, ...] = ()
+    """Sentences about columns that are used and may be no features."""
 
 
 def choose(columns: Any, wanted: Sequence[str] | None, unwanted: Sequence[str]) -> Choice:
-    """The columns asked for, or all that hold numbers and say something."""
+    """The columns asked for, or all that hold numbers and say something about how rows resemble each other."""
     known = columns.column_names
     check_known([*(wanted or []), *unwanted], known)
-    names: list[str] = []
-    dropped: list[tuple[str, str]] = []
-    for name in wanted or known:
-        if name in unwanted:
-            dropped.append((name, "left out as asked"))
-            continue
-        reason = why_not(columns, name, asked=wanted is not None)
-        if reason is None:
-            names.append(name)
-        elif wanted is not None:
-            raise FileError(f"Column {name!r} cannot be used: {reason}.")
-        else:
-            dropped.append((name, reason))
+    dropped = dict.fromkeys((name for name in wanted or known if name in unwanted), AS_ASKED)
+    names = [name for name in wanted or known if name not in dropped]
+    refused = {name: reason for name in names if (reason := why_not(columns, name)) is not None}
+    if refused and wanted is not None:
+        name, reason = next(iter(refused.items()))
+        raise FileError(f"Column {name!r} cannot be used: {reason}.")
+    numbers = [name for name in names if name not in refused and not is_vector(columns.column(name).type)]
+    found = screen({name: _numbers(name, columns.column(name)) for name in numbers if wanted is None})
+    refused |= found.dropped
+    dropped |= refused
+    names = [name for name in names if name not in refused]
     if not names:
-        why = listed([f"{name!r} ({reason})" for name, reason in dropped]) or "there is none"
+        why = listed([f"{name!r} ({reason})" for name, reason in dropped.items()]) or "there is none"
         one_text = len(known) == 1 and "text" in why
         hint = "Is the delimiter right?" if one_text else "Columns of numbers that differ are needed."
         raise FileError(f"No column can be used: {why}. {hint}")
-    return Choice(tuple(names), tuple(dropped))
+    return Choice(tuple(names), tuple((name, dropped[name]) for name in wanted or known if name in dropped), found.doubts)
 
 
 def check_distinct(path: Path, names: Sequence[str]) -> None:
@@ -67,8 +69,8 @@ def check_known(names: Sequence[str], known: Sequence[str]) -> None:
         raise FileError(f"There is no column {missing[0]!r}; the columns are {listed(known, 8)}.")
 
 
-def why_not(columns: Any, name: str, *, asked: bool) -> str | None:
-    """Why a column cannot serve as numbers; None if it can. What was asked for is only refused if it must be."""
+def why_not(columns: Any, name: str) -> str | None:
+    """Why a column cannot serve as numbers; None if it can."""
     import pyarrow.compute as pc
     from pyarrow import types
 
@@ -84,19 +86,11 @@ def why_not(columns: Any, name: str, *, asked: bool) -> str | None:
         return None
     if not (types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)):
         return f"it holds {in_words(kind)}, not numbers"
-    if column.null_count == len(column):
-        return "it has no values"
-    low, high = (float(value.as_py()) for value in pc.min_max(column).values())
-    if not low <= high:
+    low, high = (value.as_py() for value in pc.min_max(column).values())
+    if low is None or low != low:
         return "it has no values"
     if types.is_integer(kind) and max(-low, high) > EXACT:
         return "its whole numbers are too long to be exact as floats, like an identifier's"
-    if asked:
-        return None
-    if low == high and column.null_count == 0:
-        return f"it is {low:g} in every row"
-    if types.is_integer(kind) and _counts_rows(column, low, high):
-        return "it only counts the rows"
     return None
 
 
@@ -179,14 +173,6 @@ def _vectors(name: str, column: Any) -> Array:
     if len(lengths) == 0 or np.ptp(lengths) != 0 or lengths[0] < 1:
         raise FileError(f"The lists in column {name!r} must all have one length. Drop the column or repair it.")
     return _numbers(name, column.flatten()).reshape(len(column), -1)
-
-
-def _counts_rows(column: Any, low: float, high: float) -> bool:
-    """Whether the values are the numbers of the rows, from 0 or from 1."""
-    n = len(column)
-    if low not in (0.0, 1.0) or high - low != n - 1 or n < 3 or column.null_count:
-        return False
-    return bool((np.diff(plain_array(column)) == 1).all())
 
 
 def _text_reason(name: str, column: Any) -> str:

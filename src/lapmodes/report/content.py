@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +42,7 @@ class ReportContent:
     selection: Selection | None = None
     """How the number of clusters was chosen, where it was left to the data."""
     agreement: dict[str, float] = field(default_factory=dict)
+    described_by: Mapping[str, Sequence[str]] = field(default_factory=dict)
     commands: tuple[tuple[str, str], ...] = ()
     """(what for, command) to go on from here."""
 
