@@ -168,7 +168,7 @@ BAD_DATA = {
     "folder without pictures": (lambda folder: (folder / "empty").mkdir(), "empty", "holds no pictures"),
     "pictures of two sizes": (pictures, ".", "several sizes: .*--image"),
     "aligned with spaces": (text("a   b\n1   2\n3   5\n", "x.txt"), "x.txt", "lines its columns up with spaces"),
-    "a quote never closed": (text('a,b\n1,2\n"3,4\n5,6\n'), "data.csv", "line 3 has 1 cells"),
+    "a quote never closed": (text('a,b\n1,2\n"3,4\n5,6\n'), "data.csv", "line 3 has 1 cell where"),
     "a line without end": (text("a,b\n1," + "9" * 3_000_000 + "\n2,3\n"), "data.csv", "longer than a megabyte"),
     "JSON": (text('[{"a": 1},\n{"a": 2}]'), "data.csv", "holds JSON"),
     "a web page": (text("<!DOCTYPE html>\n<html>404</html>"), "data.csv", "holds a web page"),

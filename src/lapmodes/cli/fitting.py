@@ -10,15 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, issparse, vstack
+from scipy.sparse import issparse
 
 from .. import LaplacianKModes, Selection, select
 from .._records import Array
-from ..files import FileError, PreparedModel, Recipe, Table, learn, read
+from ..files import FileError, Recipe, Table, learn, read
 from ..files.atomic import spooled
 from ..files.base import counted, existing_file, listed
-from ..files.columns import AS_ASKED, check_known
-from ..files.prepared import labels_of
+from ..files.columns import AS_ASKED, check_known, is_number
 from ..files.recipe import check_directions
 from ..files.screening import decisive_columns
 from ..report.content import selection_reason, selection_rows
@@ -174,17 +173,6 @@ def noticed(run: FitRun) -> list[str]:
     return [] if note is None else [note]
 
 
-def all_assignments(run: FitRun, model: Any) -> tuple[Array, Any]:
-    """Cluster and shares of every row of the file: those left out of the fit are put into the clusters by the model."""
-    rest = run.rows_left_out
-    if rest.size == 0:
-        return model.labels_, model.assignments_
-    Z = PreparedModel(model, run.recipe).predict_proba(run.table.take(rest.tolist()))
-    order = np.argsort(np.concatenate([run.rows, rest]))
-    both = vstack([model.assignments_, Z]) if issparse(Z) else np.concatenate([model.assignments_, Z])
-    return np.concatenate([model.labels_, labels_of(Z)])[order], csr_array(both)[order] if issparse(Z) else both[order]
-
-
 def choose_n_clusters(run: FitRun, say: Callable[[str], None]) -> FitRun:
     """Compare numbers of clusters by :func:`lapmodes.select`, on at most 3,000 of the rows."""
     began = time.perf_counter()
@@ -264,8 +252,8 @@ def preparation_lines(run: FitRun) -> list[str]:
         lines.append(f"{table.note}.")
     lines += table.understood[:20]
     lines += [f"Left out column {name!r}: {reason}." for name, reason in recipe.dropped[:20]]
-    if any(reason != AS_ASKED for _, reason in recipe.dropped):
-        lines.append("Columns that are named with --columns are always used, if they hold numbers.")
+    if any(reason != AS_ASKED and is_number(table.columns.column(name).type) for name, reason in recipe.dropped):
+        lines.append("To use such columns of numbers all the same, name all that you want with --columns.")
     lines += gap_lines(run)
     if recipe.scaling == "none" and recipe.image_shape is not None:
         lines.append("Pixels are used as they are.")
@@ -288,10 +276,18 @@ def gap_lines(run: FitRun) -> list[str]:
     if rest.size == 0:
         value = "zero" if run.recipe.impute == "zero" else f"the {run.recipe.impute} of their column"
         return [f"Filled missing values in {counted(gaps, 'row')} with {value}."]
-    one, empty = rest.size == 1, int((run.gaps == len(run.recipe.features)).sum())
-    lines = [
-        f"Left {counted(gaps, 'row')} with missing values out of the fit (row{'' if one else 's'} "
-        f"{listed((rest + 1).tolist())}). {'It gets' if one else 'They get'} a cluster by the other columns "
-        "(--missing impute fills the gaps instead)."
-    ]
-    return lines + ([f"{counted(empty, 'row')} without any value, put into no cluster (-1)."] if empty else [])
+    empty = run.gaps[rest] == len(run.recipe.features)
+    lines = []
+    if not empty.all():
+        lines.append(
+            f"Left {numbered_rows(rest[~empty])} with missing values out of the fit. Their other columns decide into "
+            "which cluster they are put (--missing impute fills the gaps instead)."
+        )
+    if empty.any():
+        lines.append(f"Left {numbered_rows(rest[empty])} without any value out of the fit, in no cluster (-1).")
+    return lines
+
+
+def numbered_rows(rows: Array) -> str:
+    """How many rows, and their numbers from 1."""
+    return f"{counted(rows.size, 'row')} ({listed((rows + 1).tolist())})"

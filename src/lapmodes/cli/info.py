@@ -13,6 +13,7 @@ EXTRAS = {
     "cli": ("typer", "rich", "pyarrow", "pillow", "plotly"),
     "plot": ("matplotlib",),
     "singlecell": ("anndata",),
+    "excel": ("openpyxl",),
     "baselines": ("kmedoids",),
 }
 FEATURES = ("avx2", "fma", "avx512f", "neon", "asimd")

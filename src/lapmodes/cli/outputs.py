@@ -9,17 +9,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array, issparse, vstack
 
 from .. import __version__
+from .._records import Array
 from ..files import PreparedModel
 from ..files.atomic import PIPE, file_name
 from ..files.base import counted
+from ..files.columns import arrow_array, is_nested
 from ..files.formats import MATRIX_FORMATS, TABLE_FORMATS
-from ..files.numerals import is_text
+from ..files.prepared import labels_of
 from ..files.results import sink, write_columns
 from ..metrics import adjusted_rand, clustering_accuracy, normalized_mutual_info
 from ..report.content import ReportContent, points_of, selection_reason, selection_rows
-from .fitting import FitRun, all_assignments, preparation_lines
+from .fitting import FitRun, preparation_lines
 from .options import column_list, further_parameters, to_toml
 
 OPTION_OF = {
@@ -32,7 +35,7 @@ OPTION_OF = {
 }
 """Parameters of the estimator and the options that set them."""
 FEW_VALUES = 30
-"""Columns of text with at most so many different values describe the clusters."""
+"""Columns that are not used with at most so many different values describe the clusters."""
 NO_VALUE = "no value"
 
 
@@ -94,14 +97,15 @@ def fitted_names(run: FitRun) -> tuple[str, ...] | None:
 
 
 def describing_columns(run: FitRun) -> dict[str, list[str]]:
-    """Columns that were left out and have few different values, and that of the known classes: a value for each row."""
-    if run.table.columns is None:
+    """Columns that are not used and have few different values, and that of the known classes: a value for each row."""
+    used, found = run.recipe.columns, {}
+    if used is None:
         return {}
-    columns = run.table.columns.take(run.rows.tolist())
-    names = [name for name, _ in run.recipe.dropped if name == run.options.truth or is_text(columns.column(name).type)]
-    found = {name: [NO_VALUE if value is None else str(value) for value in columns.column(name).to_pylist()] for name in names}
-    few = {name: values for name, values in found.items() if 2 <= len(set(values)) <= FEW_VALUES}
-    return few | {name: found[name] for name in names if name == run.options.truth}
+    for name in (name for name in run.table.columns.column_names if name not in used):
+        column = run.table.columns.column(name).take(arrow_array(run.rows))
+        if name == run.options.truth or (not is_nested(column.type) and len(column.unique()) <= FEW_VALUES):
+            found[name] = [NO_VALUE if value is None else str(value) for value in column.to_pylist()]
+    return {name: values for name, values in found.items() if len(set(values)) > 1}
 
 
 def next_commands(run: FitRun, target: Path) -> tuple[tuple[str, str], ...]:
@@ -140,6 +144,17 @@ def write_assignments(target: Path, run: FitRun) -> None:
     labels, shares = all_assignments(run, run.model)
     with sink(target, run.model.n_clusters, row_names=run.table.row_names, gaps=bool(run.gaps.any())) as out:
         out.write(labels, shares, kept, run.gaps)
+
+
+def all_assignments(run: FitRun, model: Any) -> tuple[Array, Any]:
+    """Cluster and shares of every row of the file: those left out of the fit are put into the clusters by the model."""
+    rest = run.rows_left_out
+    if rest.size == 0:
+        return model.labels_, model.assignments_
+    Z = PreparedModel(model, run.recipe).predict_proba(run.table.take(rest.tolist()))
+    order = np.argsort(np.concatenate([run.rows, rest]))
+    both = vstack([model.assignments_, Z]) if issparse(Z) else np.concatenate([model.assignments_, Z])
+    return np.concatenate([model.labels_, labels_of(Z)])[order], csr_array(both)[order] if issparse(Z) else both[order]
 
 
 def kept_columns(table: Any, keep: list[str]) -> Any:

@@ -37,7 +37,8 @@ def path(
     """Follow the clusters of DATA from K-means (σ = ∞, λ = 0) to narrow kernels."""
     from .. import fit_path
     from ..files.atomic import check_parent, delivered, stem
-    from .fitting import FitOptions, all_assignments, prepare
+    from .fitting import FitOptions, prepare
+    from .outputs import all_assignments
 
     options = FitOptions(
         data=data,

@@ -126,7 +126,7 @@ def _reserved(target: Path) -> Path:
 
 
 def numbered(target: Path, ending: str) -> Iterator[Path]:
-    """x.end, x-2.end, x-3.end, …"""
+    """The names x.end, x-2.end, x-3.end and so on."""
     yield target
     stem = target.name.removesuffix(ending)
     yield from (target.with_name(f"{stem}-{number}{ending}") for number in count(2))

@@ -52,7 +52,8 @@ def choose(columns: Any, wanted: Sequence[str] | None, unwanted: Sequence[str]) 
         one_text = len(known) == 1 and "text" in why
         hint = "Is the delimiter right?" if one_text else "Columns of numbers that differ are needed."
         raise FileError(f"No column can be used: {why}. {hint}")
-    return Choice(tuple(names), tuple((name, dropped[name]) for name in wanted or known if name in dropped), found.doubts)
+    in_order = tuple((name, dropped[name]) for name in wanted or known if name in dropped)
+    return Choice(tuple(names), in_order, found.doubts)
 
 
 def check_distinct(path: Path, names: Sequence[str]) -> None:
@@ -84,7 +85,7 @@ def why_not(columns: Any, name: str) -> str | None:
         return None if np.ptp(_lengths(column)) == 0 else "its lists have different lengths"
     if types.is_boolean(kind):
         return None
-    if not (types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)):
+    if not is_number(kind):
         return f"it holds {in_words(kind)}, not numbers"
     low, high = (value.as_py() for value in pc.min_max(column).values())
     if low is None or low != low:
@@ -92,6 +93,20 @@ def why_not(columns: Any, name: str) -> str | None:
     if types.is_integer(kind) and max(-low, high) > EXACT:
         return "its whole numbers are too long to be exact as floats, like an identifier's"
     return None
+
+
+def is_number(kind: Any) -> bool:
+    """Whether an Arrow type is that of numbers, or of yes and no."""
+    from pyarrow import types
+
+    return any(check(kind) for check in (types.is_integer, types.is_floating, types.is_decimal, types.is_boolean))
+
+
+def is_nested(kind: Any) -> bool:
+    """Whether an Arrow type is that of lists or records."""
+    from pyarrow import types
+
+    return bool(types.is_nested(kind))
 
 
 def in_words(kind: Any) -> str:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from .base import FileError, Format, Reading, Table, first_line, require
+from .base import FileError, Format, Reading, Table, counted, first_line, require
 from .numerals import converted, is_text, null_marks, understand, understood
 from .streams import check_unpacked, encoding_lines, inner_suffix, opened, text_encoding
 
@@ -134,7 +134,7 @@ def explained(text: str) -> str:
     cells = re.search(r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+): (.*)", text)
     if cells:
         line = f"line {cells[1]}" if cells[1] else "a line"
-        return f"{line} has {cells[3]} cells where the first has {cells[2]}: {cells[4][:60]!r}"
+        return f"{line} has {counted(int(cells[3]), 'cell')} where the first has {cells[2]}: {cells[4][:60]!r}"
     if "straddl" in text:
         return "a line is longer than a megabyte, or a quote is never closed"
     return text

@@ -100,14 +100,16 @@ class Recipe:
         if self.columns is None:
             X = _as_floats(table)
             if X.shape[1] != len(self.features):
-                raise FileError(f"The model knows {len(self.features)} columns. Got {X.shape[1]} instead.")
+                raise FileError(f"The model knows {counted(len(self.features), 'column')}. Got {X.shape[1]} instead.")
             return X
         if table.columns is None:
             raise FileError(f"The model knows columns by name ({listed(self.columns)}); this file has no names.")
         check_known(self.columns, table.columns.column_names)
         X, names = to_matrix(table.columns, self.columns)
         if names != self.features:
-            raise FileError(f"The model knows {len(self.features)} features; these columns make {len(names)}.")
+            raise FileError(
+                f"The model knows {counted(len(self.features), 'feature')}; these columns make {len(names)}."
+            )
         return X
 
     def to_json(self) -> str:
@@ -143,8 +145,8 @@ def learn(
     shape = image_shape or table.image_shape
     if shape is not None and int(np.prod(shape)) != len(recipe.features):
         raise FileError(
-            f"Pictures of {' x '.join(map(str, shape))} have {int(np.prod(shape))} pixels; "
-            f"the rows have {len(recipe.features)} columns."
+            f"Pictures of {' x '.join(map(str, shape))} have {counted(int(np.prod(shape)), 'pixel')}; "
+            f"the rows have {counted(len(recipe.features), 'column')}."
         )
     check_infinite(X, recipe.features)
     recipe, X = _without_gaps(replace(recipe, image_shape=shape), X, gap_rule(missing, impute), impute or "median")
@@ -190,7 +192,7 @@ def _start(
     X = _as_floats(table)
     given = tuple(names) if names is not None else table.names
     if given is not None and len(given) != X.shape[1]:
-        raise FileError(f"There are {len(given)} names for {X.shape[1]} columns.")
+        raise FileError(f"Got {counted(len(given), 'name')} for {counted(X.shape[1], 'column')}.")
     features = given or tuple(f"column_{i}" for i in range(X.shape[1]))
     return Recipe(None, features, (), "none", sparse=issparse(X), named=given is not None), X
 

@@ -26,8 +26,8 @@ JOINED = re.compile(
     r"session|transaction|account|employee|member|event|case|trip|store|station|device|sensor)id|\w*(nummer|_?nr)"
 )
 """Names of identifiers in one word."""
-COUNTER = {"key", "nr", "no", "num", "number", "numero", "n°", "nº", "№", "#", "index", "idx", "row", "rows", "rownames"}
-COUNTER |= {"rownum", "serial", "record", "obs", "seq", "lfd"}
+COUNTER = {"key", "nr", "no", "num", "number", "numero", "n°", "nº", "№", "#", "index", "idx", "row", "rows"}
+COUNTER |= {"rownames", "rownum", "serial", "record", "obs", "seq", "lfd"}
 """Words that identifiers have, and features too: the values must be all different."""
 CODE = {"code", "codes", "zip", "zipcode", "postcode", "postal", "plz", "fips", "isbn", "ean", "phone", "telephone"}
 """Words for numbers that name things and measure nothing."""
@@ -138,8 +138,8 @@ def find_repeats(columns: Mapping[str, Array]) -> tuple[dict[str, str], list[str
     if not 2 <= len(names) <= MOST_COLUMNS or columns[names[0]].size < FEW_ROWS:
         return {}, []
     alike = _correlations([columns[name] for name in names])
-    pairs = zip(*(places.tolist() for places in np.nonzero(np.tril(alike > NEARLY, -1))), strict=True)
-    pairs = sorted(pairs, key=lambda pair: (-round(float(alike[pair]), 6), pair))
+    pairs = [(int(j), int(i)) for j, i in np.argwhere(np.tril(alike > NEARLY, -1))]
+    pairs.sort(key=lambda pair: (-round(float(alike[pair]), 6), pair))
     repeats: dict[str, str] = {}
     nearly: list[tuple[str, str, float]] = []
     for j, i in pairs[:MOST_PAIRS]:
@@ -201,7 +201,7 @@ def _names_identifier(words: list[str]) -> bool:
 
 
 def _names_counter(words: list[str], known: Array) -> bool:
-    """Whether a name is that of a counter: by itself, or at its end where the numbers are in order or close together."""
+    """Whether a name is that of a counter: by itself, or at its end if the numbers are in order or close together."""
     if words == [""] or words[0] == "unnamed" or (len(words) == 1 and words[0] in COUNTER):
         return True
     return words[-1] in COUNTER and (_monotone(np.diff(known)) or known.size > DENSE * (np.ptp(known) + 1))
@@ -226,9 +226,9 @@ def _sentinel(known: Array) -> float | None:
     """A number such as -999 that stands far from all others."""
     for extreme in (float(known.min()), float(known.max())):
         others = known[known != extreme]
-        if others.size and re.fullmatch(r"-?9{3,}|-99", f"{extreme:.15g}"):
-            if float(np.abs(others - extreme).min()) > float(np.ptp(others)):
-                return extreme
+        mark = others.size > 0 and re.fullmatch(r"-?9{3,}|-99", f"{extreme:.15g}") is not None
+        if mark and float(np.abs(others - extreme).min()) > float(np.ptp(others)):
+            return extreme
     return None
 
 
@@ -286,4 +286,3 @@ def _is_pure(codes: Array, labels: Array) -> bool:
     share = np.bincount(labels, codes) / np.maximum(np.bincount(labels), 1)
     usual = 0.05 < codes.mean() < 0.95
     return bool(usual and (np.maximum(share, 1 - share) >= PURE).all())
-
