@@ -77,6 +77,28 @@ def test_an_earlier_result_is_kept_unless_asked(blobs_csv, here, lapmodes):
     assert sorted(os.listdir(here)) == ["blobs.csv", "blobs.lapmodes"]
 
 
+def test_results_are_kept_apart_by_default(blobs_csv, here, lapmodes):
+    for k in (2, 3):
+        assert lapmodes("fit", "blobs.csv", "-k", k).exit_code == 0
+    sizes = [
+        json.loads((here / name / "summary.json").read_text())["sizes"]
+        for name in ("blobs.lapmodes", "blobs-2.lapmodes")
+    ]
+    assert [len(each) for each in sizes] == [2, 3]
+    assert "lapmodes predict blobs-2.lapmodes NEW.csv" in (here / "blobs-2.lapmodes" / "report.html").read_text()
+    for _ in range(2):
+        result = lapmodes("predict", "blobs.lapmodes", "blobs.csv")
+    assert "Result in blobs-2.clusters.csv" in result.stderr
+    for _ in range(2):
+        result = lapmodes("path", "blobs.csv", "-k", 2, "--steps", 2)
+    assert "Result in blobs-2.path.csv" in result.stderr
+    assert lapmodes("predict", "blobs.lapmodes", "blobs.csv", "--overwrite").exit_code == 0
+    names = ("lapmodes", "clusters.csv", "path.csv")
+    assert sorted(os.listdir(here)) == sorted(
+        ["blobs.csv", *(f"blobs{n}.{name}" for n in ("", "-2") for name in names)]
+    )
+
+
 def test_k_auto_shows_what_was_compared(blobs_csv, here, lapmodes):
     result = lapmodes("fit", "blobs.csv", "-k", "auto", "--no-report")
     assert result.exit_code == 0, result.output

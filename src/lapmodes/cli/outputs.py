@@ -42,9 +42,10 @@ NO_VALUE = "no value"
 def write_folder(folder: Path, run: FitRun, target: Path, *, report: bool) -> None:
     """Everything about a fit, into a folder that will take the place of the target."""
     suffix = output_suffix(run.options.data)
-    write_assignments(folder / f"assignments{suffix}", run)
+    labels, shares = all_assignments(run, run.model)
+    write_assignments(folder / f"assignments{suffix}", run, labels, shares)
     if suffix in MATRIX_FORMATS:
-        np.save(folder / "labels.npy", run.model.labels_, allow_pickle=False)
+        np.save(folder / "labels.npy", labels, allow_pickle=False)
     table = suffix if suffix in TABLE_FORMATS else ".csv"
     write_columns(folder / f"modes{table}", modes_columns(run))
     write_columns(folder / f"exemplars{table}", exemplar_columns(run))
@@ -104,7 +105,8 @@ def describing_columns(run: FitRun) -> dict[str, list[str]]:
     for name in (name for name in run.table.columns.column_names if name not in used):
         column = run.table.columns.column(name).take(arrow_array(run.rows))
         if name == run.options.truth or (not is_nested(column.type) and len(column.unique()) <= FEW_VALUES):
-            found[name] = [NO_VALUE if value is None else str(value) for value in column.to_pylist()]
+            values = ("" if value is None else str(value).strip() for value in column.to_pylist())
+            found[name] = [value or NO_VALUE for value in values]
     return {name: values for name, values in found.items() if len(set(values)) > 1}
 
 
@@ -138,10 +140,9 @@ def output_suffix(data: Path) -> str:
     return suffix if suffix in (*TABLE_FORMATS, *MATRIX_FORMATS) and not data.is_dir() else ".csv"
 
 
-def write_assignments(target: Path, run: FitRun) -> None:
+def write_assignments(target: Path, run: FitRun, labels: Array, shares: Any) -> None:
     """Clusters and soft assignments in the format of the input."""
     kept = kept_columns(run.table, column_list(run.options.keep))
-    labels, shares = all_assignments(run, run.model)
     with sink(target, run.model.n_clusters, row_names=run.table.row_names, gaps=bool(run.gaps.any())) as out:
         out.write(labels, shares, kept, run.gaps)
 

@@ -42,8 +42,8 @@ SAMPLE = 2000
 """Rows on which columns are compared first."""
 MOST_COLUMNS, MOST_PAIRS = 1000, 1000
 """Columns that are compared with each other, and pairs of like ones that are looked at closely."""
-SAME = 0.98
-"""Adjusted Rand index from which clusters are the values of a column."""
+SAME = 0.9
+"""Adjusted Rand index from which clusters are the values of a column, but for some rows."""
 PURE = 0.99
 
 
@@ -175,9 +175,10 @@ def decisive_columns(features: Sequence[str], X: Array, labels: Array) -> str | 
     names = [features[i] for i in same[:1] or pure]
     shown, several = listed([repr(name) for name in names]), len(names) > 1
     if same:
-        what = f"The clusters are the values of column {shown}"
+        what = f"The clusters are the values of column {shown} in {_share(coded[same[0]], labels)}"
     elif several and adjusted_rand(_combinations([coded[i] for i in pure]), labels) >= SAME:
-        what = f"The clusters are the combinations of the yes/no columns {shown}"
+        share = _share(_combinations([coded[i] for i in pure]), labels)
+        what = f"The clusters are the combinations of the yes/no columns {shown} in {share}"
     elif pure:
         what = f"No cluster mixes the two values of the yes/no column{'s' if several else ''} {shown}"
     else:
@@ -279,6 +280,14 @@ def _codes(values: Array, n_clusters: int) -> Array | None:
 def _combinations(codes: Sequence[Array]) -> Array:
     """Each combination of values as a number from 0."""
     return np.unique(np.column_stack(codes), axis=0, return_inverse=True)[1]
+
+
+def _share(codes: Array, labels: Array) -> str:
+    """In how many rows the value is the usual one of the cluster."""
+    pairs = np.zeros((int(labels.max()) + 1, int(codes.max()) + 1))
+    np.add.at(pairs, (labels, codes), 1)
+    share = pairs.max(axis=1).sum() / labels.size
+    return "every row" if share == 1 else f"{min(99.9, 100 * share):.3g} % of the rows"
 
 
 def _is_pure(codes: Array, labels: Array) -> bool:
