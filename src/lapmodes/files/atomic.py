@@ -88,14 +88,15 @@ def whole_folder(target: Path) -> Iterator[Path]:
         yield partial
         for file in partial.iterdir():
             _sync(file)
-        if target.exists():
-            os.replace(target, old)
         try:
-            os.replace(partial, target)
-        except BaseException:
-            if old.exists():
+            os.replace(partial, target)  # an empty folder gives way, so that a place that is taken is never free
+        except OSError:
+            os.replace(target, old)
+            try:
+                os.replace(partial, target)
+            except BaseException:
                 os.replace(old, target)
-            raise
+                raise
     finally:
         shutil.rmtree(partial, ignore_errors=True)
         shutil.rmtree(old, ignore_errors=True)
