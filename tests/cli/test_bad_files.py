@@ -104,7 +104,7 @@ BAD_DATA = {
     "blank": (text("\n\n  \n"), "data.csv", "holds no text"),
     "header only": (text("a,b\n"), "data.csv", "No column|0 rows"),
     "one row": (text("a,b\n1,2\n"), "data.csv", "1 row of data"),
-    "mixed types": (text(GOOD + "x,3\n"), "data.csv", r"'a' holds numbers and text: 'x' in row 41"),
+    "mixed types": (text(GOOD + "x,3\n" * 9), "data.csv", r"'a' holds numbers and text: 'x' in row 41.*--drop"),
     "missing values": (
         text(GOOD + ",3\n5,\n"),
         "data.csv",
@@ -167,7 +167,6 @@ BAD_DATA = {
     "not a picture": (text("hello", "x.png"), "x.png", "not a whole picture"),
     "folder without pictures": (lambda folder: (folder / "empty").mkdir(), "empty", "holds no pictures"),
     "pictures of two sizes": (pictures, ".", "several sizes: .*--image"),
-    "aligned with spaces": (text("a   b\n1   2\n3   5\n", "x.txt"), "x.txt", "lines its columns up with spaces"),
     "a quote never closed": (text('a,b\n1,2\n"3,4\n5,6\n'), "data.csv", "line 3 has 1 cell where"),
     "a line without end": (text("a,b\n1," + "9" * 3_000_000 + "\n2,3\n"), "data.csv", "longer than a megabyte"),
     "JSON": (text('[{"a": 1},\n{"a": 2}]'), "data.csv", "holds JSON"),

@@ -45,7 +45,7 @@ def rows_of(file):
 def test_rows_with_gaps_do_not_stop_the_fit_and_get_a_cluster(gaps_csv, here, lapmodes):
     result = lapmodes("fit", "gaps.csv", "-k", 3)
     assert result.exit_code == 0, result.output
-    assert "Left 2 rows (5, 31) with missing values out of the fit." in result.stderr
+    assert "Left 2 rows (5, 31) with missing values out of the fit;" in result.stderr
     assert "Left 1 row (56) without any value out of the fit, in no cluster (-1)." in result.stderr
     assert "--missing impute fills the gaps instead" in result.stderr
     rows = rows_of(here / "gaps.lapmodes" / "assignments.csv")
@@ -153,7 +153,7 @@ def test_matrices_with_gaps(suffix, here, lapmodes):
         sp.save_npz(here / "x.npz", sp.csr_matrix(X))
     result = lapmodes("fit", f"x{suffix}", "-k", 3, "--no-report")
     assert result.exit_code == 0, result.output
-    assert "Left 2 rows (5, 31) with missing values out of the fit." in result.stderr
+    assert "Left 2 rows (5, 31) with missing values out of the fit;" in result.stderr
     assert len(np.load(here / "x.lapmodes" / "labels.npy")) == N
     assert lapmodes("predict", "x.lapmodes", f"x{suffix}").exit_code == 0
 

@@ -279,9 +279,10 @@ def gap_lines(run: FitRun) -> list[str]:
     empty = run.gaps[rest] == len(run.recipe.features)
     lines = []
     if not empty.all():
+        whose = "its cluster" if (~empty).sum() == 1 else "their clusters"
         lines.append(
-            f"Left {numbered_rows(rest[~empty])} with missing values out of the fit. Their other columns decide into "
-            "which cluster they are put (--missing impute fills the gaps instead)."
+            f"Left {numbered_rows(rest[~empty])} with missing values out of the fit; the other columns decide {whose} "
+            "(--missing impute fills the gaps instead)."
         )
     if empty.any():
         lines.append(f"Left {numbered_rows(rest[empty])} without any value out of the fit, in no cluster (-1).")

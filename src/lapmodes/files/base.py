@@ -120,6 +120,13 @@ def existing_file(path: Path) -> Path:
     return path
 
 
+def check_distinct(path: Path, names: Sequence[str]) -> None:
+    """Refuse a file in which two columns have one name."""
+    twice = [name for i, name in enumerate(names) if name in names[:i]] if len(set(names)) < len(names) else []
+    if twice:
+        raise FileError(f"{str(path)!r} has several columns named {twice[0]!r}. Give each its own name.")
+
+
 def counted(n: int, thing: str) -> str:
     """A number of things: 1 row, 2 rows."""
     return f"{n:,} {thing}{'s'[: n != 1]}"

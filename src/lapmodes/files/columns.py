@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -54,13 +53,6 @@ def choose(columns: Any, wanted: Sequence[str] | None, unwanted: Sequence[str]) 
         raise FileError(f"No column can be used: {why}. {hint}")
     in_order = tuple((name, dropped[name]) for name in wanted or known if name in dropped)
     return Choice(tuple(names), in_order, found.doubts)
-
-
-def check_distinct(path: Path, names: Sequence[str]) -> None:
-    """Refuse a file in which two columns have one name."""
-    twice = [name for i, name in enumerate(names) if name in names[:i]] if len(set(names)) < len(names) else []
-    if twice:
-        raise FileError(f"{str(path)!r} has several columns named {twice[0]!r}. Give each its own name.")
 
 
 def check_known(names: Sequence[str], known: Sequence[str]) -> None:

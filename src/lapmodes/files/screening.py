@@ -167,7 +167,7 @@ def _nearly_line(pairs: Sequence[tuple[str, str, float]]) -> list[str]:
 def decisive_columns(features: Sequence[str], X: Array, labels: Array) -> str | None:
     """A sentence where clusters are nothing but the values of one column, or of a few yes/no columns."""
     n_clusters = int(labels.max()) + 1
-    if len(features) < 2 or n_clusters < 2:
+    if len(features) < 2 or n_clusters < 2 or labels.size < FEW_ROWS:
         return None
     coded = {i: codes for i in range(len(features)) if (codes := _codes(X[:, i], n_clusters)) is not None}
     same = [i for i, codes in coded.items() if adjusted_rand(codes, labels) >= SAME]
