@@ -174,13 +174,13 @@ def map_rows(
     first, second = [*islice(pieces(), 2), None, None][:2]
     if first is None:
         raise FileError(f"{str(options.data)!r} has no rows.")
-    for line in first.understood:
-        say(line)
     parts = pieces if second is not None else lambda: iter([first])  # what fits into memory is read once
     any_gaps = any(recipe.count_gaps(table).any() for table in parts())
     found = Mapped(np.zeros(prepared.model.n_clusters, dtype=np.int64))
     with sink(target, found.sizes.size, soft=options.soft, row_names=first.row_names, gaps=any_gaps) as out:
         for table in parts():
+            for line in table.understood:
+                say(line)
             Z = prepared.predict_proba(table, first_row=found.n_rows)
             labels, gaps = labels_of(Z), recipe.count_gaps(table)
             out.write(labels, Z, kept_columns(table, keep), gaps)

@@ -11,8 +11,8 @@ import numpy as np
 
 from .._records import Array
 from .base import FileError, listed
-from .numerals import is_text, numeral_mask
-from .screening import screen
+from .numerals import is_text, split_text
+from .screening import drop_option, screen
 
 EXACT = 2**53
 """Whole numbers beyond this lose digits as floats."""
@@ -184,24 +184,20 @@ def _vectors(name: str, column: Any) -> Array:
 
 def _text_reason(name: str, column: Any) -> str:
     """Text is left out; but where most values are numbers, the odd ones are named and have to be repaired."""
-    odd, n_numbers = [], 0
-    for row, (value, numeral) in enumerate(zip(column.to_pylist(), numeral_mask(column), strict=True)):
-        if numeral is None:
-            continue
-        if numeral or _is_number(value):
-            n_numbers += 1
-        else:
-            odd.append((row, value))
-    if n_numbers == 0 or n_numbers <= len(odd):
+    import pyarrow.compute as pc
+
+    numbers, others = (pc.indices_nonzero(mask) for mask in split_text(column))
+    odd = [(row, column[row].as_py()) for row in others.slice(0, 4).to_pylist()]
+    if len(numbers) == 0 or len(numbers) <= len(others):
         return f"it holds text, such as {odd[0][1][:30]!r}" if odd else "it holds blank text"
-    kinds = _unlike(column)
     if odd:
-        what = f"numbers and text: {listed([f'{value!r} in row {row + 1}' for row, value in odd], 3)}"
-    elif len(kinds) > 1:
+        more = f" and {len(others) - 3:,} more" if len(others) > 3 else ""
+        what = f"numbers and text: {', '.join(f'{value!r} in row {row + 1}' for row, value in odd[:3])}{more}"
+    elif len(kinds := _unlike(column)) > 1:
         what = f"numbers that cannot all be read in one way, such as {listed(kinds, 3)}"
     else:
         what = f"numbers such as {kinds[0]}, which do not fit the decimal sign that was asked for"
-    raise FileError(f"Column {name!r} holds {what}. Repair it, or leave it out: --drop {name!r}.")
+    raise FileError(f"Column {name!r} holds {what}. Repair it, or leave it out: {drop_option([name])}.")
 
 
 def _unlike(column: Any) -> list[str]:
@@ -210,11 +206,3 @@ def _unlike(column: Any) -> list[str]:
     for value in column.to_pylist():
         first.setdefault(re.sub(r"\d+", "1", value or ""), repr(value))
     return [value for kind, value in first.items() if kind.strip()]
-
-
-def _is_number(value: str) -> bool:
-    try:
-        float(value)
-    except ValueError:
-        return False
-    return True

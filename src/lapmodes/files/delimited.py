@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from .base import FileError, Format, Reading, Table, check_distinct, counted, first_line, listed, require
+from .base import FileError, Format, Reading, Table, check_distinct, counted, first_line, listed, null_marks, require
 from .layout import COMMENT, Layout, find_layout, is_number
-from .numerals import converted, is_text, null_marks, understand, understood
+from .numerals import converted, is_text, understand, understood
 from .streams import Squeezed, check_unpacked, encoding_lines, inner_suffix, opened, text_encoding
 
 PURPOSE = "Reading and writing CSV files"

@@ -22,10 +22,10 @@ MEASURE = re.compile(
 )
 """A number, perhaps with a currency sign before it or a unit behind it."""
 MARK = re.compile(r"\W{1,3}|n\W?\s?[ad]\W?|null|none|nan|missing", re.IGNORECASE)
-TOTALS = {"total", "totals", "grand total", "sum", "sums", "average", "mean", "summe", "gesamt", "gesamtsumme"}
-TOTALS |= {"insgesamt", "mittelwert", "durchschnitt", "somme", "total général", "moyenne", "totale", "media", "suma"}
-TOTALS |= {"totaal", "gemiddelde", "summa", "medelvärde", "razem", "średnia"}
-"""How a row begins that sums up those above it."""
+SUMS = {"total", "totals", "grand total", "sum", "sums", "summe", "gesamt", "gesamtsumme", "insgesamt", "somme"}
+SUMS |= {"total général", "totale", "suma", "totaal", "summa", "razem"}
+MEANS = {"average", "mean", "mittelwert", "durchschnitt", "moyenne", "media", "gemiddelde", "medelvärde", "średnia"}
+"""How a row begins that sums up those above it, or averages them."""
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,11 @@ def find_layout(text: str, delimiter: str | None, *, whole: bool) -> Layout:
     if not lines:
         return Layout(",", (), 0)
     sign = delimiter or (said[1] if said else guess_delimiter(lines))
-    aligned = sign == " " and delimiter is None and any("  " in line.strip() for line in lines)
+    aligned = sign == " " and any("  " in line.strip() for line in lines)
     rows, ends, comment = _rows(text, sign, aligned=aligned)
     rows = rows if whole or len(rows) < 2 else rows[:-1]
+    if not rows:
+        return Layout(",", (), 0)
     header = find_header(rows, comment)
     skipped = ends[header.first - 1] if header.first else ends[0] - 1
     return Layout(sign, header.names, above + skipped, aligned, '"' in text, header.lines)
@@ -120,7 +122,7 @@ def find_header(rows: Sequence[Sequence[str]], comment: Sequence[str] = ()) -> H
 
 def named(names: Sequence[str]) -> tuple[str, ...]:
     """The names without space around them; a column without a name is called by its number."""
-    return tuple(name.strip() or f"column_{i + 1}" for i, name in enumerate(names))
+    return tuple(" ".join(name.split()) or f"column_{i + 1}" for i, name in enumerate(names))
 
 
 def is_number(cell: str) -> bool:
@@ -143,9 +145,10 @@ def _n_titles(rows: Sequence[Sequence[str]], usual: int) -> int:
 def _is_data(row: Sequence[str], data: Sequence[Sequence[str]]) -> bool:
     """Whether the first row is one of data: numbers only, or numbers where the next rows have them and no others."""
     filled = [cell for cell in row if cell]
-    if filled and all(map(is_number, filled)):
-        return True
     numbers = [cell for cell in filled if is_number(cell)]
+    if filled and len(numbers) == len(filled):
+        index = row[0] == "" and all(other[0] for other in data)  # the rows have names and that column has none
+        return not (_are_labels(numbers) and (len(numbers) > 3 or index))
     if not numbers or not data or _are_labels(numbers):
         return False
     return all([is_number(cell) for cell in row] == [is_number(cell) for cell in other] for other in data[:5])
@@ -161,7 +164,7 @@ def _are_labels(numbers: Sequence[str]) -> bool:
 
 def _is_second_header(rows: Sequence[Sequence[str]], at: int) -> bool:
     """Whether a row has words in all columns in which the rows below it have numbers."""
-    if len(rows) < at + 3:
+    if len(rows) < at + 2:
         return False
     row, data = rows[at], [other for other in rows[at + 1 : at + LOOKED_AT] if len(other) == len(rows[at])]
     numeric = [i for i in range(len(row)) if data and all(is_number(other[i]) or not other[i] for other in data)]
@@ -206,30 +209,28 @@ def guess_delimiter(lines: Sequence[str]) -> str:
 
 def without_totals(texts: Any, numbers: Any) -> tuple[Any, tuple[str, ...]]:
     """The table without a last row that sums up the others, and a sentence about it."""
+    import pyarrow.compute as pc
+
     last = numbers.num_rows - 1
-    if last < 3:
-        return numbers, ()
-    word = _totals_word([column[last].as_py() for column in texts.columns])
-    if word is None or not any(_sums_up(column) for column in numbers.columns):
+    cells = [str(column[last].as_py() or "").strip() for column in texts.columns] if last > 2 else []
+    word = next((cell for cell in cells if cell), "")
+    rule = {True: pc.sum, False: pc.mean}.get(_is_sum(word))
+    if rule is None or not any(_is_result(column, rule) for column in numbers.columns):
         return numbers, ()
     return numbers.slice(0, last), (f"Passed over the last row, which sums up the others ({word!r}).",)
 
 
-def _sums_up(column: Any) -> bool:
-    """Whether the last value is the sum or the mean of the others."""
-    import pyarrow.compute as pc
+def _is_sum(word: str) -> bool | None:
+    """Whether a word is one for a sum; False for that of a mean, None for any other."""
+    word = word.strip(" :").lower()
+    return True if word in SUMS else False if word in MEANS else None
+
+
+def _is_result(column: Any, rule: Any) -> bool:
+    """Whether the last value comes from the others by this rule, within rounding."""
     from pyarrow import types
 
     if not (types.is_integer(column.type) or types.is_floating(column.type)) or column[-1].as_py() is None:
         return False
-    others, value = column.slice(0, len(column) - 1), float(column[-1].as_py())
-    return any(
-        found is not None and abs(float(found) - value) <= 1e-2 * max(abs(value), 1e-9)
-        for found in (pc.sum(others).as_py(), pc.mean(others).as_py())
-    )
-
-
-def _totals_word(cells: Sequence[Any]) -> str | None:
-    """The word with which a row of totals begins; None if it is no such row."""
-    text = next((str(cell).strip() for cell in cells if cell not in (None, "")), "")
-    return text if text.strip(" :").lower() in TOTALS else None
+    found, value = rule(column.slice(0, len(column) - 1)).as_py(), float(column[-1].as_py())
+    return found is not None and abs(float(found) - value) <= 1e-3 * max(abs(value), 1e-9)

@@ -6,15 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .base import FileError, Reading, Spelling, Table, counted, listed
+from .base import FileError, Reading, Spelling, Table, counted, listed, null_marks
 from .layout import without_totals
 
-MISSING = [
-    *("?", "-", "--", "---", "\u2013", "\u2014", ".", "..", "...", "\u2026", "None", "none", "NONE", "<NA>", " ", "na"),
-    *("missing", "Missing", "n.a.", "N.A.", "n. a.", "k.A.", "k. A.", "keine Angabe", "n.d.", "N.D.", "s.d."),
-    *("#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!", "#N/V", "#WERT!", "#BEZUG!", "#ZAHL!"),
-]
-"""Marks of a missing number that people and spreadsheets use beside those that Arrow knows."""
+LOOKED_AT = 1000
+"""Cells that tell whether a column of text may hold numbers."""
 FEW = 0.1
 """Cells that hold no number count as missing if they are at most this share of a column."""
 SPACES = " \u00a0\u2007\u2009\u202f"
@@ -59,6 +55,8 @@ class Numerals:
     """Digits and the signs between them; null where a value is missing."""
     odd: tuple[tuple[int, str], ...] = ()
     """Rows, from 0, with a cell that holds no number, and what it holds; these are null too."""
+    brackets: bool = False
+    """Whether a number in brackets is below zero."""
 
     def holds(self, signs: str) -> bool:
         """Whether one of the signs stands between the digits of any value."""
@@ -88,6 +86,7 @@ class Numerals:
             (f"thousands {SIGN_NAMES[group]}", self.holds(group)),
             ("thousands spaces", self.holds(SPACES)),
             ("thousands apostrophes", self.holds(APOSTROPHES)),
+            ("brackets for a minus", self.brackets),
             (f"unit {self.unit}" if self.unit.isalpha() else f"{self.unit} signs", bool(self.unit)),
         ]
         return " and ".join(words for words, there in found if there)
@@ -108,36 +107,41 @@ def is_text(kind: Any) -> bool:
     return bool(types.is_string(kind) or types.is_large_string(kind))
 
 
-def numeral_mask(column: Any) -> list[bool | None]:
-    """Which values of a column of text are numbers in some way of writing; None where one is missing."""
+def split_text(column: Any) -> tuple[Any, Any]:
+    """Which values of a column of text are numbers in some way of writing, and which are something else."""
     import pyarrow.compute as pc
 
     text = _without_marks(column)
-    return pc.if_else(pc.is_valid(text), _are_numerals(parsed_rows(text)), None).to_pylist()
+    numbers = _are_numerals(parsed_rows(text))
+    return numbers, pc.and_not(pc.is_valid(text), numbers)
 
 
 def parsed(column: Any) -> Numerals | None:
     """The numbers of a column of text; None if more than a few values are none, or if they have several units."""
     import pyarrow.compute as pc
 
+    some = _without_marks(column.slice(0, LOOKED_AT)).drop_null()
+    if len(some) and 2 * pc.sum(_are_numerals(parsed_rows(some))).as_py() < len(some):
+        return None
     text = _without_marks(column)
-    some = text.drop_null().slice(0, 100)
-    if len(some) == 0 or 2 * pc.sum(_are_numerals(parsed_rows(some))).as_py() < len(some):
+    cells, known = parsed_rows(text), len(text) - text.null_count
+    fits, signs = _fits(cells), _signs(cells)
+    numbers = pc.and_(pc.or_(*fits.values()), pc.is_valid(signs))
+    odd = pc.indices_nonzero(pc.and_not(pc.is_valid(text), numbers)).to_pylist()
+    if known == 0 or len(odd) > FEW * known:
         return None
-    cells = parsed_rows(text)
-    fits = _are_numerals(cells)
-    odd = pc.indices_nonzero(pc.and_not(pc.is_valid(text), fits)).to_pylist()
-    if len(odd) > FEW * (len(text) - text.null_count):
-        return None
-    cells = pc.if_else(fits, cells, None)
+    decimals = frozenset(
+        sign for sign, fit in fits.items() if pc.sum(pc.and_(fit, numbers)).as_py() == known - len(odd)
+    )
+    if odd:
+        cells, signs = pc.if_else(numbers, cells, None), pc.if_else(numbers, signs, None)
     units = pc.unique(pc.binary_join_element_wise(_field(cells, "before"), _field(cells, "after"), "")).drop_null()
-    bodies = _field(cells, "body")
-    decimals = frozenset(sign for sign, body in BODY.items() if pc.all(pc.match_substring_regex(bodies, body)).as_py())
     if len(units) > 1 or not decimals:
         return None
-    bodies = pc.utf8_trim(bodies, SPACES)
+    brackets = bool(pc.any(pc.equal(_field(cells, "end"), ")")).as_py())
     values = tuple((row, column[row].as_py()) for row in odd)
-    return Numerals(decimals, units[0].as_py().strip(SPACES), _signs(cells), bodies, values)
+    bodies = pc.utf8_trim(_field(cells, "body"), SPACES)
+    return Numerals(decimals, units[0].as_py().strip(SPACES), signs, bodies, values, brackets)
 
 
 def parsed_rows(text: Any) -> Any:
@@ -151,8 +155,15 @@ def _are_numerals(cells: Any) -> Any:
     """Whether the parts are those of a number in some way of writing."""
     import pyarrow.compute as pc
 
-    fits = [pc.fill_null(pc.match_substring_regex(_field(cells, "body"), body), False) for body in BODY.values()]
-    return pc.and_(pc.or_(*fits), pc.fill_null(pc.is_valid(_signs(cells)), False))
+    return pc.and_(pc.or_(*_fits(cells).values()), pc.is_valid(_signs(cells)))
+
+
+def _fits(cells: Any) -> dict[str, Any]:
+    """For each decimal sign, which values are numbers with it."""
+    import pyarrow.compute as pc
+
+    bodies = _field(cells, "body")
+    return {sign: pc.fill_null(pc.match_substring_regex(bodies, body), False) for sign, body in BODY.items()}
 
 
 def _signs(cells: Any) -> Any:
@@ -284,13 +295,6 @@ def _without_marks(column: Any) -> Any:
     text = pc.utf8_trim_whitespace(column.cast(pa.string()))
     missing = pc.is_in(text, value_set=pa.array(sorted({mark.strip() for mark in null_marks()})))
     return pc.if_else(missing, pa.scalar(None, pa.string()), text)
-
-
-def null_marks() -> list[str]:
-    """What stands for a missing number."""
-    from pyarrow import csv
-
-    return [*csv.ConvertOptions().null_values, *MISSING]
 
 
 def _field(cells: Any, name: str) -> Any:
