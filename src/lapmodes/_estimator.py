@@ -137,6 +137,9 @@ class LaplacianKModes(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, New
     graph_ : CSR matrix of shape (n_samples, n_samples)
         The affinity, edges multiplied by the square root of the sample weights at both ends. Equal samples are one
         point of the graph: the first one has its edges.
+    training_points_ : ndarray or CSR matrix
+        The points that new ones are compared with: those of weight above 0, each once, in any order; of unit length
+        with ``metric="cosine"``.
     graph_given_ : bool
         Whether the model was fitted on a given graph, so that new points need theirs.
     n_components_ : int

@@ -46,6 +46,12 @@ class NewPoints(TransformerMixin):
     _validate: Any
     n_jobs: int | None
 
+    @property
+    def training_points_(self) -> Any:
+        """The points that new ones are compared with: those of the fit with a weight above 0, in any order."""
+        check_is_fitted(self)
+        return self._trained.X
+
     def _checked(self, X: Any) -> Any:
         """New points in the format and precision of the training points."""
         check_is_fitted(self)

@@ -18,7 +18,7 @@ MAIN = [sys.executable, "-c", "from lapmodes.cli import main; main()"]
 
 
 def shown(lapmodes, *words):
-    lines = lapmodes(*words, terminal_width=COLUMNS).stdout.splitlines()
+    lines = lapmodes(*words, env={"COLUMNS": str(COLUMNS)}).stdout.splitlines()
     assert lines
     return lines
 
@@ -154,12 +154,14 @@ def test_options_offer_what_the_library_knows():
     from typing import get_args
 
     from lapmodes.cli.fit import AFFINITIES
-    from lapmodes.cli.options import Impute, Scale
-    from lapmodes.files.recipe import IMPUTATIONS, SCALINGS
+    from lapmodes.cli.options import Impute, Missing, Scale
+    from lapmodes.files.gaps import IMPUTATIONS, MISSING
+    from lapmodes.files.recipe import SCALINGS
     from lapmodes.graph.affinity import KINDS
 
     assert set(AFFINITIES) == {"auto", *KINDS}
     assert set(get_args(Scale.__origin__)) == set(SCALINGS)
+    assert set(get_args(Missing.__origin__)) == set(MISSING)
     assert set(get_args(get_args(Impute.__origin__)[0])) == set(IMPUTATIONS)
 
 

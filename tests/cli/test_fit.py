@@ -70,11 +70,33 @@ def test_a_run_can_be_replayed(blobs_csv, here, lapmodes):
 def test_an_earlier_result_is_kept_unless_asked(blobs_csv, here, lapmodes):
     assert lapmodes("fit", "blobs.csv", "-k", 2, "--no-report").exit_code == 0
     before = (here / "blobs.lapmodes" / "modes.csv").read_bytes()
-    assert lapmodes("fit", "blobs.csv", "-k", 3, "--no-report").exit_code == 3
+    assert lapmodes("fit", "blobs.csv", "-k", 3, "--no-report", "-o", "blobs.lapmodes").exit_code == 3
     assert (here / "blobs.lapmodes" / "modes.csv").read_bytes() == before
     assert lapmodes("fit", "blobs.csv", "-k", 3, "--no-report", "--overwrite").exit_code == 0
     assert (here / "blobs.lapmodes" / "modes.csv").read_bytes() != before
     assert sorted(os.listdir(here)) == ["blobs.csv", "blobs.lapmodes"]
+
+
+def test_results_are_kept_apart_by_default(blobs_csv, here, lapmodes):
+    for k in (2, 3):
+        assert lapmodes("fit", "blobs.csv", "-k", k).exit_code == 0
+    sizes = [
+        json.loads((here / name / "summary.json").read_text())["sizes"]
+        for name in ("blobs.lapmodes", "blobs-2.lapmodes")
+    ]
+    assert [len(each) for each in sizes] == [2, 3]
+    assert "lapmodes predict blobs-2.lapmodes NEW.csv" in (here / "blobs-2.lapmodes" / "report.html").read_text()
+    for _ in range(2):
+        result = lapmodes("predict", "blobs.lapmodes", "blobs.csv")
+    assert "Result in blobs-2.clusters.csv" in result.stderr
+    for _ in range(2):
+        result = lapmodes("path", "blobs.csv", "-k", 2, "--steps", 2)
+    assert "Result in blobs-2.path.csv" in result.stderr
+    assert lapmodes("predict", "blobs.lapmodes", "blobs.csv", "--overwrite").exit_code == 0
+    names = ("lapmodes", "clusters.csv", "path.csv")
+    assert sorted(os.listdir(here)) == sorted(
+        ["blobs.csv", *(f"blobs{n}.{name}" for n in ("", "-2") for name in names)]
+    )
 
 
 def test_k_auto_shows_what_was_compared(blobs_csv, here, lapmodes):
@@ -89,9 +111,10 @@ def test_missing_values_are_filled_as_asked(here, lapmodes, blobs_csv):
     lines = blobs_csv.read_text().splitlines()
     lines[5] = "5,,12.5,a,7"
     (here / "gaps.csv").write_text("\n".join(lines))
-    assert re.search(r"1 row: row 5 \(length\)", lapmodes("fit", "gaps.csv", "-k", 2).stderr)
+    refused = lapmodes("fit", "gaps.csv", "-k", 2, "--missing", "error")
+    assert re.search(r"1 row: row 5 \(length\)", refused.stderr)
     result = lapmodes("fit", "gaps.csv", "-k", 2, "--impute", "median", "--no-report")
-    assert result.exit_code == 0 and "Filled missing values with the median" in result.stderr
+    assert result.exit_code == 0 and "Filled missing values in 1 row with the median" in result.stderr
     prepared = PreparedModel.load(here / "gaps.lapmodes" / "model.npz")
     known = pa.csv.read_csv("gaps.csv")["length"].drop_null().to_numpy()
     assert prepared.recipe.fill[0] == pytest.approx(np.median(known))

@@ -38,7 +38,7 @@ def test_fit_and_predict_through_pipes(blobs_csv, here, lapmodes, piped):
 
 def test_bad_rows_in_a_pipe_give_no_output(blobs_csv, lapmodes, piped):
     assert lapmodes("fit", blobs_csv, "-k", 2, "--no-report").exit_code == 0
-    done = piped(blobs_csv.read_bytes() + b"61,,2.5,a,7\n", "predict", "blobs.lapmodes", "-", "-q")
+    done = piped(blobs_csv.read_bytes() + b"61,inf,2.5,a,7\n", "predict", "blobs.lapmodes", "-", "-q")
     assert (done.returncode, done.stdout) == (3, b"")
     assert b"row 61 (length)" in done.stderr
 

@@ -63,15 +63,17 @@ def test_pieces_give_what_the_whole_gives(fitted, here, lapmodes, monkeypatch, s
     np.testing.assert_allclose(out["cluster_1"], Z[:, 1], atol=1e-6)
 
 
-def test_a_gap_in_a_later_piece_is_named_and_nothing_stays(fitted, here, lapmodes, monkeypatch):
+def test_a_gap_in_a_later_piece_is_named_and_nothing_stays(here, lapmodes, monkeypatch):
     monkeypatch.setattr(formats, "BATCH_ROWS", 100)
+    parquet_rows(here / "train.parquet", 300)
+    assert lapmodes("fit", "train.parquet", "-k", 2, "--no-report", "--missing", "error").exit_code == 0
     values = np.ones(350)
     column = pa.array(values, mask=np.arange(350) == 303)
     pa.parquet.write_table(pa.table({"x0": values, "x1": column, "x2": values}), here / "gap.parquet")
     before = sorted(os.listdir(here))
-    result = lapmodes("predict", fitted, "gap.parquet")
+    result = lapmodes("predict", "train.lapmodes", "gap.parquet")
     assert result.exit_code == 3
-    assert "row 304 (x1). Repair them, or fit again with --impute" in result.stderr
+    assert "row 304 (x1). Repair them, or fit again with --missing drop" in result.stderr
     assert sorted(os.listdir(here)) == before
 
 

@@ -27,6 +27,14 @@ WAYS = {
     "percent": ([f"{v} %" for v in VALUES], "% signs"),
     "euro": ([f"{european(v)} €" for v in VALUES], "decimal commas and thousands points and € signs"),
     "dollar": ([f"${v:,.2f}".replace("$-", "-$") for v in VALUES], "thousands commas and $ signs"),
+    "brackets": (
+        [f"{abs(v):,.2f}" if v > 0 else f"({-v:,.2f})" for v in VALUES],
+        "thousands commas and brackets for a minus",
+    ),
+    "minus behind": ([f"{abs(v)}" + "-" * (v < 0) for v in VALUES], ""),
+    "kilograms": ([f"{v} kg" for v in VALUES], "unit kg"),
+    "metres": ([f"{v} m" for v in VALUES], "unit m"),
+    "degrees": ([f"{v}°C" for v in VALUES], "°C signs"),
     "minus": ([f"{v}".replace("-", "\u2212").replace(".", ",") for v in VALUES], "decimal commas"),
 }
 
@@ -46,7 +54,7 @@ def test_numbers_in_every_way_of_writing(tmp_path, way, sign):
     table = read(file)
     assert table.columns["a"].to_pylist() == [*VALUES, None]
     assert table.columns["b"].to_pylist() == ["x", "y", "z", "u", "v"]
-    assert table.understood == (f"Read 'a' with {words}.",)
+    assert table.understood == ((f"Read 'a' with {words}.",) if words else ())
     [piece] = batches(file, Reading(), ["a"])
     assert piece.columns["a"].to_pylist() == [*VALUES, None]
     assert piece.understood == table.understood
@@ -110,6 +118,36 @@ def test_a_column_that_does_not_fit_stays_text(tmp_path, cells):
 def test_numbers_that_cannot_be_read_are_never_passed_over(tmp_path, cells, words):
     with pytest.raises(FileError, match=words):
         learn(read(written(tmp_path, cells, ["1", "2", "5"])))
+
+
+@pytest.mark.parametrize("cells", [["error", "<0.5"], ["error"], ["5.1.2", "x"]])
+def test_a_few_cells_without_a_number_are_missing(tmp_path, cells):
+    """At most a tenth of the column; they are named, also piece by piece."""
+    values = [f"{i},5" for i in range(30)]
+    odd = dict(zip([7, 20], cells, strict=False))
+    file = written(tmp_path, [odd.get(i, value) for i, value in enumerate(values)], ["x"] * 30)
+    table = read(file)
+    expected = [None if i in odd else i + 0.5 for i in range(30)]
+    assert table.columns["a"].to_pylist() == expected
+    assert (
+        f"{cells[0]!r} in row 8" in table.understood[1] and "of 'a' without a number as missing" in table.understood[1]
+    )
+    [piece] = batches(file, Reading(), ["a"])
+    assert piece.columns["a"].to_pylist() == expected and piece.understood == table.understood
+
+
+def test_a_late_cell_without_a_number_is_missing(tmp_path):
+    """Far behind the rows from which the types of the columns are found."""
+    cells = [f"{i / 4}" for i in range(9000)]
+    cells[8000] = "error"
+    file = written(tmp_path, cells, ["1.5"] * 9000, sign=",")
+    pieces = list(batches(file, Reading(), ["a", "b"], rows=500))
+    assert len(pieces) > 3 and sum(piece.n_rows for piece in pieces) == 9000
+    values = [value for piece in pieces for value in piece.columns["a"].to_pylist()]
+    assert values == read(file).columns["a"].to_pylist() and values[8000] is None and values.count(None) == 1
+    assert [line for piece in pieces for line in piece.understood] == [
+        "Took 1 cell of 'a' without a number as missing: 'error' in row 8001."
+    ]
 
 
 def test_a_forced_sign_that_does_not_fit_is_an_error(tmp_path):

@@ -19,6 +19,7 @@ from .options import (
     Encoding,
     Impute,
     Jobs,
+    Missing,
     Overwrite,
     Quiet,
     Scale,
@@ -34,8 +35,8 @@ Metric = Literal["euclidean", "cosine"]
 AFFINITIES = ("auto", "binary", "heat", "self-tuning", "entropic", "anchor")
 SECOND_SCREEN = {
     "Model": ("lam", "bandwidth", "affinity", "neighbors", "seed", "set"),
-    "Reading": ("delimiter", "decimal", "encoding", "array", "graph", "names", "image"),
-    "Running": ("report", "config"),
+    "Data": ("impute", "delimiter", "decimal", "encoding", "array", "graph", "names", "image"),
+    "Running": ("config",),
 }
 """Options that ``--help`` leaves to ``--help-more``, group by group."""
 MORE = "lapmodes.help-more"
@@ -95,9 +96,10 @@ def fit(
     truth: Annotated[
         str | None, typer.Option(metavar="A", help="Known classes to compare with. [default: none]")
     ] = None,
+    missing: Missing = "auto",
     impute: Impute = None,
     scale: Scale = "auto",
-    metric: Annotated[Metric, typer.Option(help="cosine for embeddings.")] = "euclidean",
+    metric: Annotated[Metric, typer.Option(metavar="KIND", help="Or cosine, for embeddings.")] = "euclidean",
     overwrite: Overwrite = False,
     quiet: Quiet = False,
     lam: Annotated[str, typer.Option(metavar="NUMBER", help="Smoothness of the clusters.")] = "auto",
@@ -133,7 +135,7 @@ def fit(
     help_more: Annotated[
         bool,
         typer.Option(
-            "--help-more", is_eager=True, callback=show_more, help="Show the other options: model, reading, running."
+            "--help-more", is_eager=True, callback=show_more, help="Show the other options: data, model, running."
         ),
     ] = False,
 ) -> None:
@@ -148,6 +150,7 @@ def fit(
         drop=drop,
         keep=keep,
         truth=truth,
+        missing=missing,
         impute=impute,
         scale=scale,
         lam=lam,
@@ -186,31 +189,35 @@ def fit_picture(options: FitOptions, output: Path | None, *, overwrite: bool, qu
 
 def fit_rows(options: FitOptions, output: Path | None, *, report: bool, overwrite: bool, quiet: bool) -> None:
     """Fit and write the whole folder of results, or nothing."""
-    from ..files.atomic import check_folder_target, stem, whole_folder
+    from ..files.atomic import check_folder_target, check_parent, output_folder, stem
     from .fitting import fit_model, prepare
     from .outputs import write_folder
 
-    target = output or Path(f"{stem(options.data)}.lapmodes")
-    check_folder_target(target, overwrite=overwrite)
+    target, apart = output or Path(f"{stem(options.data)}.lapmodes"), output is None and not overwrite
+    if apart:
+        check_parent(target)
+    else:
+        check_folder_target(target, overwrite=overwrite)
     say = printer(quiet=quiet)
     with progress_bars(quiet=quiet) as bars:
         run = fit_model(prepare(options, bars, say))
-        with bars.phase("Writing"), whole_folder(target) as folder:
-            write_folder(folder, run, target, report=report, watch=bars)
+        with bars.phase("Writing"), output_folder(target, apart=apart) as (folder, place):
+            write_folder(folder, run, place, report=report, watch=bars)
     for line in closing_lines(run):
         say(line)
-    say(f"Open {target / 'report.html'}" if report else f"Result in {target}")
+    say(f"Open {place / 'report.html'}" if report else f"Result in {place}")
 
 
 def closing_lines(run: FitRun) -> list[str]:
     """What a person wants to know at once."""
+    from ..files.base import counted
     from .outputs import agreement, cluster_sizes
 
-    model = run.model
+    sizes = cluster_sizes(run.model)
     lines = [f"Note: {note}" for note in run.notes]
-    counts = ", ".join(f"{count:,}" for count in cluster_sizes(model)[:12])
-    lines.append(f"{model.n_clusters} clusters of {counts}{' …' if model.n_clusters > 12 else ''} rows.")
+    counts = ", ".join(f"{count:,}" for count in sizes[:12]) + (" …" if sizes.size > 12 else "")
+    lines.append(f"{counted(sizes.size, 'cluster')} of {counts} {'row' if sizes.tolist() == [1] else 'rows'}.")
     if run.truth is not None:
-        scores = ", ".join(f"{name} {score:.3f}" for name, score in agreement(run.truth, model.labels_).items())
+        scores = ", ".join(f"{name} {score:.3f}" for name, score in agreement(run).items())
         lines.append(f"Agreement with the known classes: {scores}.")
     return lines

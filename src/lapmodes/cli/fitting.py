@@ -10,14 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from .. import LaplacianKModes, Selection, select
 from .._records import Array
 from ..files import FileError, Recipe, Table, learn, read
 from ..files.atomic import spooled
-from ..files.base import counted, existing_file
-from ..files.columns import check_known
+from ..files.base import counted, existing_file, listed
+from ..files.columns import AS_ASKED, check_known, is_number
 from ..files.recipe import check_directions
+from ..files.screening import decisive_columns
 from ..report.content import selection_reason, selection_rows
 from ..report.payload import sample_rows
 from .options import (
@@ -48,6 +50,7 @@ class FitOptions:
     drop: str | None = None
     keep: str | None = None
     truth: str | None = None
+    missing: str = "auto"
     impute: str | None = None
     scale: str = "auto"
     lam: str = "auto"
@@ -69,24 +72,41 @@ class FitOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class FitRun:
-    """A file on its way to clusters: what was read, how it was prepared, the model, and what was noticed."""
+    """A file on its way to clusters: what was read, how it was prepared, the model, and what was noticed.
+
+    The rows of the fit are those of the file without gaps, or all of them where gaps are filled.
+    """
 
     options: FitOptions
     table: Table
     recipe: Recipe
     raw: Any
-    """The rows in the units of the file."""
+    """The rows of the fit in the units of the file."""
     points: Any
-    """The rows as they are handed to the model."""
+    """The rows of the fit as they are handed to the model."""
+    gaps: Array
+    """How many features are missing in each row of the file."""
     graph: Any
     """The file's neighbour graph, where it has one that is wanted."""
     truth: Array | None
+    """The known class of each row of the file, -1 where it is not known."""
     model: Any
     """The estimator; its number of clusters is known."""
     selection: Selection | None
     seconds: dict[str, float]
     notes: tuple[str, ...] = ()
-    """Sentences of the warnings of the fit."""
+    """Sentences of the warnings of the fit, and what was noticed of the clusters."""
+
+    @property
+    def rows(self) -> Array:
+        """Which rows of the file are those of the fit."""
+        left_out = (self.gaps > 0) & (self.recipe.impute is None)
+        return np.flatnonzero(~left_out)
+
+    @property
+    def rows_left_out(self) -> Array:
+        """Which rows of the file have gaps and were left out of the fit."""
+        return np.setdiff1d(np.arange(self.gaps.size), self.rows)
 
 
 def prepare(options: FitOptions, bars: Bars, say: Callable[[str], None]) -> FitRun:
@@ -105,24 +125,32 @@ def prepare(options: FitOptions, bars: Bars, say: Callable[[str], None]) -> FitR
         columns=column_list(options.columns) or None,
         drop=[*column_list(options.drop), *([options.truth] if options.truth else [])],
         scale=options.scale,
+        missing=options.missing,
         impute=options.impute,
         image_shape=None if options.data.is_dir() else height_and_width(options.image, "--image"),
         names=column_names(options.names),
     )
     check_possible(options, points)
+    graph = table.graph if options.graph else None
+    if graph is not None and points.shape[0] < table.n_rows:
+        raise FileError(
+            f"{counted(table.n_rows - points.shape[0], 'row')} with missing values cannot be left out of the graph in "
+            "the file. Fill the gaps with --missing impute, or build a new graph with --no-graph."
+        )
     run = FitRun(
         options=options,
         table=table,
         recipe=recipe,
         raw=raw,
         points=points,
-        graph=table.graph if options.graph else None,
+        gaps=recipe.count_gaps(table),
+        graph=graph,
         truth=truth,
         model=model,
         selection=None,
         seconds={"read": round(time.perf_counter() - began, 3)},
     )
-    for line in preparation_lines(run):
+    for line in (*preparation_lines(run), *(f"Note: {doubt}" for doubt in recipe.doubts)):
         say(line)
     return run if number_of_clusters(options.clusters) else choose_n_clusters(run, say)
 
@@ -134,7 +162,15 @@ def fit_model(run: FitRun) -> FitRun:
         run.model.fit(run.points, graph=run.graph)
     run.model.set_params(verbose=False)
     seconds = run.seconds | {"fit": round(time.perf_counter() - began, 3)}
-    return replace(run, notes=tuple(notes), seconds=seconds)
+    return replace(run, notes=(*notes, *noticed(run)), seconds=seconds)
+
+
+def noticed(run: FitRun) -> list[str]:
+    """What a person should know about the clusters: that a single column decides them."""
+    if run.recipe.columns is None or issparse(run.raw):
+        return []
+    note = decisive_columns(run.recipe.features, run.raw, run.model.labels_)
+    return [] if note is None else [note]
 
 
 def choose_n_clusters(run: FitRun, say: Callable[[str], None]) -> FitRun:
@@ -191,13 +227,16 @@ def check_possible(options: FitOptions, points: Any) -> None:
 
 
 def true_labels(table: Table, name: str | None) -> Array | None:
-    """The column of known classes, as numbers."""
+    """The column of known classes as numbers, -1 where a row has none."""
     if name is None:
         return None
     if table.columns is None:
         raise FileError("--truth names a column, which only files with named columns have.")
     check_known([name], table.columns.column_names)
-    return np.unique(np.asarray(table.columns.column(name).to_pylist(), dtype=str), return_inverse=True)[1]
+    values = np.asarray(["" if value is None else str(value) for value in table.columns.column(name).to_pylist()])
+    if not (values != "").any():
+        raise FileError(f"Column {name!r} of --truth has no values.")
+    return np.where(values == "", -1, np.unique(values, return_inverse=True)[1])
 
 
 def column_names(file: Path | None) -> list[str] | None:
@@ -213,8 +252,9 @@ def preparation_lines(run: FitRun) -> list[str]:
         lines.append(f"{table.note}.")
     lines += table.understood[:20]
     lines += [f"Left out column {name!r}: {reason}." for name, reason in recipe.dropped[:20]]
-    if recipe.impute:
-        lines.append(f"Filled missing values with the {recipe.impute} of their column.")
+    if any(reason != AS_ASKED and is_number(table.columns.column(name).type) for name, reason in recipe.dropped):
+        lines.append("To use such columns of numbers all the same, name all that you want with --columns.")
+    lines += gap_lines(run)
     if recipe.scaling == "none" and recipe.image_shape is not None:
         lines.append("Pixels are used as they are.")
     elif recipe.scaling == "none":
@@ -226,3 +266,29 @@ def preparation_lines(run: FitRun) -> list[str]:
     if run.graph is not None:
         lines.append("Using the neighbour graph of the file (--no-graph builds a new one).")
     return lines
+
+
+def gap_lines(run: FitRun) -> list[str]:
+    """What became of rows with missing values."""
+    gaps, rest = int((run.gaps > 0).sum()), run.rows_left_out
+    if gaps == 0:
+        return []
+    if rest.size == 0:
+        value = "zero" if run.recipe.impute == "zero" else f"the {run.recipe.impute} of their column"
+        return [f"Filled missing values in {counted(gaps, 'row')} with {value}."]
+    empty = run.gaps[rest] == len(run.recipe.features)
+    lines = []
+    if not empty.all():
+        whose = "its cluster" if (~empty).sum() == 1 else "their clusters"
+        lines.append(
+            f"Left {numbered_rows(rest[~empty])} with missing values out of the fit; the other columns decide {whose} "
+            "(--missing impute fills the gaps instead)."
+        )
+    if empty.any():
+        lines.append(f"Left {numbered_rows(rest[empty])} without any value out of the fit, in no cluster (-1).")
+    return lines
+
+
+def numbered_rows(rows: Array) -> str:
+    """How many rows, and their numbers from 1."""
+    return f"{counted(rows.size, 'row')} ({listed((rows + 1).tolist())})"

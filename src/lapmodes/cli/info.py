@@ -14,6 +14,7 @@ EXTRAS = {
     "plot": ("matplotlib",),
     "map": ("openTSNE",),
     "singlecell": ("anndata",),
+    "excel": ("openpyxl",),
     "baselines": ("kmedoids",),
 }
 FEATURES = ("avx2", "fma", "avx512f", "neon", "asimd")

@@ -45,9 +45,13 @@ def from_toml(context: typer.Context, path: Path | None) -> Path | None:
 Clusters = Annotated[str, typer.Option("-k", "--clusters", metavar="K", help="Number of clusters.")]
 Columns = Annotated[str | None, typer.Option(metavar="A,B", help="Columns to use. [default: all numbers]")]
 Drop = Annotated[str | None, typer.Option(metavar="A,B", help="Columns to leave out. [default: none]")]
+Missing = Annotated[
+    Literal["auto", "drop", "impute", "error"],
+    typer.Option(metavar="RULE", help="Rows with gaps: drop impute error."),
+]
 Impute = Annotated[
     Literal["mean", "median", "zero"] | None,
-    typer.Option(metavar="RULE", help="Fill gaps: mean median zero. [default: an error]"),
+    typer.Option(metavar="RULE", help="Fill gaps: mean median zero. [default: no]"),
 ]
 Scale = Annotated[
     Literal["auto", "none", "standard", "robust", "minmax", "unit"],

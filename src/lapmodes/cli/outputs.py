@@ -9,11 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array, issparse, vstack
 
 from .. import __version__
+from .._records import Array
 from ..files import PreparedModel
 from ..files.atomic import PIPE, file_name
+from ..files.base import counted
+from ..files.columns import arrow_array, is_nested
 from ..files.formats import MATRIX_FORMATS, TABLE_FORMATS
+from ..files.prepared import labels_of
 from ..files.results import sink, write_columns
 from ..metrics import adjusted_rand, clustering_accuracy, normalized_mutual_info
 from ..report.content import ReportContent, points_of, selection_reason, selection_rows
@@ -29,14 +34,18 @@ OPTION_OF = {
     "metric": "metric",
 }
 """Parameters of the estimator and the options that set them."""
+FEW_VALUES = 30
+"""Columns that are not used with at most so many different values describe the clusters."""
+NO_VALUE = "no value"
 
 
 def write_folder(folder: Path, run: FitRun, target: Path, *, report: bool, watch: Any = None) -> None:
     """Everything about a fit, into a folder that will take the place of the target."""
     suffix = output_suffix(run.options.data)
-    write_assignments(folder / f"assignments{suffix}", run)
+    labels, shares = all_assignments(run, run.model)
+    write_assignments(folder / f"assignments{suffix}", run, labels, shares)
     if suffix in MATRIX_FORMATS:
-        np.save(folder / "labels.npy", run.model.labels_, allow_pickle=False)
+        np.save(folder / "labels.npy", labels, allow_pickle=False)
     table = suffix if suffix in TABLE_FORMATS else ".csv"
     write_columns(folder / f"modes{table}", modes_columns(run))
     write_columns(folder / f"exemplars{table}", exemplar_columns(run))
@@ -57,10 +66,10 @@ def write_record(folder: Path, command: str, options: dict[str, Any], facts: dic
 
 def report_content(run: FitRun, target: Path) -> ReportContent:
     """What the report shows of a run."""
-    options, recipe, table = run.options, run.recipe, run.table
+    options, recipe, table, rows = run.options, run.recipe, run.table, run.rows
     given = {name for name in OPTION_OF if getattr(options, OPTION_OF[name]) not in (None, "auto", "euclidean")}
     return ReportContent(
-        title=f"{run.model.n_clusters} clusters in {file_name(options.data).name}",
+        title=f"{counted(run.model.n_clusters, 'cluster')} in {file_name(options.data).name}",
         model=run.model,
         points=points_of(run.model, run.points),
         rows=run.raw,
@@ -68,15 +77,37 @@ def report_content(run: FitRun, target: Path) -> ReportContent:
         features=recipe.features,
         named=recipe.named,
         image_shape=recipe.image_shape,
-        row_names=table.row_names,
-        describe=None if table.columns is None else lambda row: row_values(table.columns, row),
+        row_names=fitted_names(run),
+        describe=None if table.columns is None else lambda row: row_values(table.columns, int(rows[row])),
         preparation=tuple(preparation_lines(run)),
-        notes=run.notes,
+        notes=(*recipe.doubts, *run.notes),
         given=(*given, *further_parameters(options.set)),
         selection=run.selection,
-        agreement={} if run.truth is None else agreement(run.truth, run.model.labels_),
+        agreement={} if run.truth is None else agreement(run),
+        described_by=describing_columns(run),
         commands=next_commands(run, target),
     )
+
+
+def fitted_names(run: FitRun) -> tuple[str, ...] | None:
+    """What the rows of the fit are called; None if each is called by its number."""
+    names, rows = run.table.row_names, run.rows
+    if names is not None:
+        return tuple(names[row] for row in rows)
+    return tuple(f"row {row + 1:,}" for row in rows) if rows.size < run.table.n_rows else None
+
+
+def describing_columns(run: FitRun) -> dict[str, list[str]]:
+    """Columns that are not used and have few different values, and that of the known classes: a value for each row."""
+    used, found = run.recipe.columns, {}
+    if used is None:
+        return {}
+    for name in (name for name in run.table.columns.column_names if name not in used):
+        column = run.table.columns.column(name).take(arrow_array(run.rows))
+        if name == run.options.truth or (not is_nested(column.type) and len(column.unique()) <= FEW_VALUES):
+            values = ("" if value is None else str(value).strip() for value in column.to_pylist())
+            found[name] = [value or NO_VALUE for value in values]
+    return {name: values for name, values in found.items() if len(set(values)) > 1}
 
 
 def next_commands(run: FitRun, target: Path) -> tuple[tuple[str, str], ...]:
@@ -109,11 +140,22 @@ def output_suffix(data: Path) -> str:
     return suffix if suffix in (*TABLE_FORMATS, *MATRIX_FORMATS) and not data.is_dir() else ".csv"
 
 
-def write_assignments(target: Path, run: FitRun) -> None:
+def write_assignments(target: Path, run: FitRun, labels: Array, shares: Any) -> None:
     """Clusters and soft assignments in the format of the input."""
-    model, kept = run.model, kept_columns(run.table, column_list(run.options.keep))
-    with sink(target, model.n_clusters, row_names=run.table.row_names) as out:
-        out.write(model.labels_, model.assignments_, kept)
+    kept = kept_columns(run.table, column_list(run.options.keep))
+    with sink(target, run.model.n_clusters, row_names=run.table.row_names, gaps=bool(run.gaps.any())) as out:
+        out.write(labels, shares, kept, run.gaps)
+
+
+def all_assignments(run: FitRun, model: Any) -> tuple[Array, Any]:
+    """Cluster and shares of every row of the file: those left out of the fit are put into the clusters by the model."""
+    rest = run.rows_left_out
+    if rest.size == 0:
+        return model.labels_, model.assignments_
+    Z = PreparedModel(model, run.recipe).predict_proba(run.table.take(rest.tolist()))
+    order = np.argsort(np.concatenate([run.rows, rest]))
+    both = vstack([model.assignments_, Z]) if issparse(Z) else np.concatenate([model.assignments_, Z])
+    return np.concatenate([model.labels_, labels_of(Z)])[order], csr_array(both)[order] if issparse(Z) else both[order]
 
 
 def kept_columns(table: Any, keep: list[str]) -> Any:
@@ -137,20 +179,25 @@ def modes_columns(run: FitRun) -> dict[str, Any]:
 
 def exemplar_columns(run: FitRun) -> dict[str, Any]:
     """The row nearest to each mode, as it stands in the file."""
-    model, table = run.model, run.table
-    columns: dict[str, Any] = {"cluster": np.arange(model.n_clusters), "row": np.asarray(model.exemplars_) + 1}
+    model, table, exemplars = run.model, run.table, exemplar_rows(run)
+    columns: dict[str, Any] = {"cluster": np.arange(model.n_clusters), "row": exemplars + 1}
     if table.columns is not None:
-        chosen = table.columns.take([int(row) for row in model.exemplars_])
+        chosen = table.columns.take(exemplars.tolist())
         return columns | dict(zip(chosen.column_names, chosen.columns, strict=True)) | columns
     if table.row_names is not None:
-        columns["name"] = [table.row_names[i] for i in model.exemplars_]
+        columns["name"] = [table.row_names[row] for row in exemplars]
     rows = run.raw[np.asarray(model.exemplars_)]
     rows = rows.toarray() if hasattr(rows, "toarray") else rows
     return columns | {name: rows[:, i] for i, name in enumerate(run.recipe.features)}
 
 
+def exemplar_rows(run: FitRun) -> Any:
+    """Which row of the file is nearest to each mode."""
+    return run.rows[np.asarray(run.model.exemplars_)]
+
+
 def cluster_sizes(model: Any) -> Any:
-    """Rows in each cluster."""
+    """Rows of the fit in each cluster."""
     return np.bincount(model.labels_, minlength=model.n_clusters)
 
 
@@ -163,7 +210,7 @@ def summary(run: FitRun) -> dict[str, Any]:
         "features": len(run.recipe.features),
         "n_clusters": int(model.n_clusters),
         "sizes": cluster_sizes(model).tolist(),
-        "exemplar_rows": (np.asarray(model.exemplars_) + 1).tolist(),
+        "exemplar_rows": (exemplar_rows(run) + 1).tolist(),
         "objective": float(model.objective_),
         "gap": float(model.gap_),
         "iterations": int(model.n_iter_),
@@ -172,19 +219,27 @@ def summary(run: FitRun) -> dict[str, Any]:
         "bandwidth": "one for each row" if np.ndim(model.bandwidth_) else finite(model.bandwidth_),
         "scaling": run.recipe.scaling,
         "left_out_columns": dict(run.recipe.dropped),
-        "notes": list(run.notes),
+        "rows_of_the_fit": int(run.rows.size),
+        "rows_with_gaps": (np.flatnonzero(run.gaps) + 1).tolist(),
+        "preparation": preparation_lines(run),
+        "notes": [*run.recipe.doubts, *run.notes],
         "seconds": run.seconds,
     }
     if selection is not None:
         header, rows = selection_rows(selection)
         facts["selection"] = {"why": selection_reason(selection), "header": header, "rows": rows}
     if run.truth is not None:
-        facts["agreement"] = agreement(run.truth, model.labels_)
+        facts["agreement"] = agreement(run)
     return facts
 
 
-def agreement(truth: Any, labels: Any) -> dict[str, float]:
-    """How well the clusters match known classes."""
+def agreement(run: FitRun) -> dict[str, float]:
+    """How well the clusters match the known classes, on the rows of the fit that have one."""
+    assert run.truth is not None
+    truth = run.truth[run.rows]
+    truth, labels = truth[truth >= 0], run.model.labels_[truth >= 0]
+    if truth.size == 0:
+        return {}
     return {
         "accuracy": clustering_accuracy(truth, labels),
         "adjusted_rand_index": adjusted_rand(truth, labels),

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from .options import Clusters, Columns, Config, Drop, Impute, Overwrite, Quiet, Scale, Seed
-from .terminal import progress_bars, warnings_as_notes, with_error_messages
+from .options import Clusters, Columns, Config, Drop, Impute, Missing, Overwrite, Quiet, Scale, Seed
+from .terminal import printer, progress_bars, warnings_as_notes, with_error_messages
 
 
 @with_error_messages
@@ -26,6 +26,7 @@ def path(
     labels: Annotated[Path | None, typer.Option(metavar="FILE", help="Clusters at each step. [default: none]")] = None,
     columns: Columns = None,
     drop: Drop = None,
+    missing: Missing = "auto",
     impute: Impute = None,
     scale: Scale = "auto",
     seed: Seed = 0,
@@ -35,32 +36,40 @@ def path(
 ) -> None:
     """Follow the clusters of DATA from K-means (σ = ∞, λ = 0) to narrow kernels."""
     from .. import fit_path
-    from ..files.atomic import file_name
+    from ..files.atomic import check_parent, delivered, stem
     from .fitting import FitOptions, prepare
+    from .outputs import all_assignments
 
     options = FitOptions(
         data=data,
         clusters=clusters,
         columns=columns,
         drop=drop,
+        missing=missing,
         impute=impute,
         scale=scale,
         lam=lam,
         bandwidth=bandwidth,
         seed=seed,
     )
-    target = output or Path(f"{file_name(data).stem}.path.csv")
-    for file in (target, labels):
+    target, apart = output or Path(f"{stem(data)}.path.csv"), output is None and not overwrite
+    check_parent(target)
+    for file in (None if apart else target, labels):
         if file is not None:
             check_table_target(file, overwrite=overwrite)
     with progress_bars(quiet=quiet) as bars, warnings_as_notes():
-        run = prepare(options, bars, lambda line: None)
+        run = prepare(options, bars, printer(quiet=quiet))
         parameters = run.model.get_params(deep=False)
-        found = [step_of(model) for model in fit_path(run.points, n_steps=steps, graph=run.graph, **parameters)]
+        found = [
+            step_of(model, all_assignments(run, model)[0])
+            for model in fit_path(run.points, n_steps=steps, graph=run.graph, **parameters)
+        ]
     table = path_table(found)
     if not quiet:
         typer.echo("\n".join(aligned_lines(table)))
-    write_table(target, table)
+    with delivered(target, apart=".path.csv" if apart else None) as delivery:
+        write_table(delivery.file, table)
+    printer(quiet=quiet)(f"Result in {delivery.place}")
     if labels is not None:
         write_table(labels, {f"step_{i + 1}": step.labels for i, step in enumerate(found)})
 
@@ -86,10 +95,11 @@ class Step:
     objective: float
     gap: float
     labels: Any
+    """Of all rows of the file, also those that were left out of the fit."""
     sizes: Any
 
 
-def step_of(model: Any) -> Step:
+def step_of(model: Any, labels: Any) -> Step:
     """What is kept of a fitted model, which holds much more."""
     import numpy as np
 
@@ -98,7 +108,7 @@ def step_of(model: Any) -> Step:
         bandwidth=float(np.mean(model.bandwidth_)),
         objective=float(model.objective_),
         gap=float(model.gap_),
-        labels=model.labels_,
+        labels=labels,
         sizes=np.bincount(model.labels_, minlength=model.n_clusters),
     )
 

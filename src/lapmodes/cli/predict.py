@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -70,7 +71,8 @@ def predict(
 def predict_file(options: PredictOptions, *, overwrite: bool, quiet: bool) -> None:
     """Map all rows; the output is whole or not there."""
     from ..files import FileError, PreparedModel
-    from ..files.atomic import PIPE, check_file_target, delivered, spooled
+    from ..files.atomic import PIPE, check_file_target, check_parent, delivered, spooled
+    from ..files.base import counted
     from ..files.formats import is_picture
 
     if is_picture(options.data):
@@ -78,7 +80,10 @@ def predict_file(options: PredictOptions, *, overwrite: bool, quiet: bool) -> No
     if options.model.is_file() and options.model.suffix.lower() != ".npz":
         raise FileError(f"{str(options.model)!r} is no model. Name first the folder that fit wrote, then the data.")
     target = options.output or default_target(options.data)
-    if target != PIPE:
+    apart = options.output is None and not overwrite
+    if apart:
+        check_parent(target)
+    elif target != PIPE:
         check_file_target(target, overwrite=overwrite)
     if target.exists() and options.data.exists() and target.samefile(options.data):
         raise FileError(f"The output {str(target)!r} is the input. Name another with -o.")
@@ -87,14 +92,16 @@ def predict_file(options: PredictOptions, *, overwrite: bool, quiet: bool) -> No
     say = printer(quiet=quiet)
     with (
         spooled(options.data) as data,
-        delivered(target) as file,
+        delivered(target, apart=f".clusters{target.suffix}" if apart else None) as delivery,
         progress_bars(quiet=quiet) as bars,
         bars.phase("Rows") as advance,
     ):
-        counts = map_rows(replace(options, data=data), prepared, file, advance, say)
-    say(f"{counts.sum():,} rows: {', '.join(f'{count:,}' for count in counts)}.")
-    if target != PIPE:
-        say(f"Result in {target}")
+        found = map_rows(replace(options, data=data), prepared, delivery.file, advance, say)
+    say(f"{counted(found.n_rows, 'row')}: {', '.join(f'{count:,}' for count in found.sizes)}.")
+    for line in found.lines():
+        say(line)
+    if delivery.place != PIPE:
+        say(f"Result in {delivery.place}")
 
 
 def default_target(data: Path) -> Path:
@@ -105,39 +112,78 @@ def default_target(data: Path) -> Path:
     return PIPE if data == PIPE else Path(f"{stem(data)}.clusters{output_suffix(data)}")
 
 
+@dataclass
+class Mapped:
+    """What is known of the rows so far: how many went where, and those that lack values."""
+
+    sizes: Any
+    """Rows in each cluster."""
+    gaps: list[int] = field(default_factory=list)
+    """Rows with missing values, from 1."""
+    n_unplaced: int = 0
+    """Rows without any value."""
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.sizes.sum()) + self.n_unplaced
+
+    def add(self, labels: Any, gaps: Any) -> None:
+        """Count the next rows."""
+        import numpy as np
+
+        self.gaps += (np.flatnonzero(gaps) + self.n_rows + 1).tolist()
+        self.sizes += np.bincount(labels[labels >= 0], minlength=self.sizes.size)
+        self.n_unplaced += int((labels < 0).sum())
+
+    def lines(self) -> list[str]:
+        """What to tell about missing values."""
+        from ..files.base import counted, listed
+
+        lines = []
+        if self.gaps:
+            which = "row" if len(self.gaps) == 1 else "rows"
+            lines.append(f"{counted(len(self.gaps), 'row')} with missing values: {which} {listed(self.gaps)}.")
+        if self.n_unplaced:
+            lines.append(f"{counted(self.n_unplaced, 'row')} without any value, put into no cluster (-1).")
+        return lines
+
+
 def map_rows(
     options: PredictOptions,
     prepared: Any,
     target: Path,
     advance: Callable[[int], None],
     say: Callable[[str], None],
-) -> Any:
+) -> Mapped:
     """Write the cluster of each row, piece by piece; returns how many rows went where."""
     import numpy as np
 
-    from .._rows import largest_columns
     from ..files import FileError, batches
+    from ..files.prepared import labels_of
     from ..files.results import sink
     from .options import column_list, reading_of
     from .outputs import kept_columns
 
-    keep = column_list(options.keep)
-    reading = prepared.recipe.reading(
-        reading_of(options.delimiter, options.encoding, options.array, decimal=options.decimal)
-    )
-    pieces = (table for table in batches(options.data, reading, prepared.recipe.columns, keep) if table.n_rows)
-    table = next(pieces, None)
-    if table is None:
+    keep, recipe = column_list(options.keep), prepared.recipe
+    reading = recipe.reading(reading_of(options.delimiter, options.encoding, options.array, decimal=options.decimal))
+
+    def pieces() -> Iterator[Any]:
+        return (table for table in batches(options.data, reading, recipe.columns, keep) if table.n_rows)
+
+    first, second = [*islice(pieces(), 2), None, None][:2]
+    if first is None:
         raise FileError(f"{str(options.data)!r} has no rows.")
-    for line in table.understood:
-        say(line)
-    counts = np.zeros(prepared.model.n_clusters, dtype=np.int64)
-    with sink(target, counts.size, soft=options.soft, row_names=table.row_names) as out:
-        while table is not None:
-            Z = prepared.predict_proba(table, first_row=int(counts.sum()))
-            labels = largest_columns(Z)
-            out.write(labels, Z, kept_columns(table, keep))
-            counts += np.bincount(labels, minlength=counts.size)
+    parts = pieces if second is not None else lambda: iter([first])  # what fits into memory is read once
+    any_gaps = any(recipe.count_gaps(table).any() for table in parts())
+    found = Mapped(np.zeros(prepared.model.n_clusters, dtype=np.int64))
+    with sink(target, found.sizes.size, soft=options.soft, row_names=first.row_names, gaps=any_gaps) as out:
+        for table in parts():
+            for line in table.understood:
+                say(line)
+            Z = prepared.predict_proba(table, first_row=found.n_rows)
+            labels, gaps = labels_of(Z), recipe.count_gaps(table)
+            out.write(labels, Z, kept_columns(table, keep), gaps)
+            found.add(labels, gaps)
             advance(table.n_rows)
-            table = next(pieces, None)
-    return counts
+    return found

@@ -6,7 +6,9 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from uuid import uuid4
@@ -22,15 +24,20 @@ STDIN = Path("stdin.csv")
 """What data from a pipe is called."""
 
 
-def check_target(target: Path) -> None:
-    """Refuse a place that cannot be written before any work is done."""
-    if target.is_symlink():
-        raise FileError(f"The output {str(target)!r} is a symbolic link. Name the place itself with -o.")
+def check_parent(target: Path) -> None:
+    """Refuse a place in a folder that cannot be written to before any work is done."""
     folder = target.absolute().parent
     if not folder.is_dir():
         raise FileError(f"There is no folder {str(folder)!r} for the output. Make it, or choose another with -o.")
     if not _writable(folder):
         raise FileError(f"The folder {str(folder)!r} cannot be written to. Choose another place with -o.")
+
+
+def check_target(target: Path) -> None:
+    """Refuse a place that cannot be written before any work is done."""
+    if target.is_symlink():
+        raise FileError(f"The output {str(target)!r} is a symbolic link. Name the place itself with -o.")
+    check_parent(target)
 
 
 def check_file_target(target: Path, *, overwrite: bool) -> None:
@@ -81,24 +88,59 @@ def whole_folder(target: Path) -> Iterator[Path]:
         yield partial
         for file in partial.iterdir():
             _sync(file)
-        if target.exists():
-            os.replace(target, old)
         try:
-            os.replace(partial, target)
-        except BaseException:
-            if old.exists():
+            os.replace(partial, target)  # an empty folder gives way, so that a place that is taken is never free
+        except OSError:
+            os.replace(target, old)
+            try:
+                os.replace(partial, target)
+            except BaseException:
                 os.replace(old, target)
-            raise
+                raise
     finally:
         shutil.rmtree(partial, ignore_errors=True)
         shutil.rmtree(old, ignore_errors=True)
 
 
+@contextmanager
+def output_folder(target: Path, *, apart: bool) -> Iterator[tuple[Path, Path]]:
+    """A folder to fill, and its place: the target, or with `apart` the first of x, x-2, x-3, … that is free."""
+    place = _reserved(target) if apart else target
+    try:
+        with whole_folder(place) as folder:
+            yield folder, place
+    except BaseException:
+        if apart:
+            with suppress(OSError):
+                place.rmdir()
+        raise
+
+
+def _reserved(target: Path) -> Path:
+    """The first free place, now taken by an empty folder: no other run can have it."""
+    for place in numbered(target, target.suffix):
+        clear_stale(place)
+        with suppress(FileExistsError):
+            place.mkdir()
+            return place
+    raise AssertionError  # there is always one more number
+
+
+def numbered(target: Path, ending: str) -> Iterator[Path]:
+    """The names x.end, x-2.end, x-3.end and so on."""
+    yield target
+    stem = target.name.removesuffix(ending)
+    yield from (target.with_name(f"{stem}-{number}{ending}") for number in count(2))
+
+
 def clear_stale(target: Path) -> None:
     """Remove what killed runs left beside the target; an earlier result that was moved aside is put back."""
     for left in target.absolute().parent.glob(f".{target.name}.*-*.partial"):
-        if not _alive(left):
-            shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink(missing_ok=True)
+        if _alive(left):
+            continue
+        shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink(missing_ok=True)
+        with suppress(OSError):  # the place that it had taken, if it is still empty
+            target.rmdir()
     for left in target.absolute().parent.glob(f".{target.name}.*-*.old"):
         if not _alive(left) and not target.exists():
             os.replace(left, target)
@@ -132,18 +174,56 @@ def spooled(path: Path) -> Iterator[Path]:
         yield file
 
 
+@dataclass
+class Delivery:
+    """A file on its way."""
+
+    file: Path
+    """Where it is written."""
+    place: Path
+    """Where it is to be, and where it is in the end."""
+
+
 @contextmanager
-def delivered(path: Path) -> Iterator[Path]:
-    """The path itself; for standard output a file that is sent there when it is whole."""
-    if path != PIPE:
-        yield path
-        return
-    with TemporaryDirectory(prefix="lapmodes-") as folder:
-        file = Path(folder) / "stdout.csv"
-        yield file
-        with open(file, "rb") as stream:
-            shutil.copyfileobj(stream, sys.stdout.buffer)
-        sys.stdout.buffer.flush()
+def delivered(path: Path, *, apart: str | None = None) -> Iterator[Delivery]:
+    """A file to write; with `apart`, the ending of its name, it gets the first of x, x-2, x-3, … that is free then.
+
+    For standard output it is sent there when it is whole.
+    """
+    if path != PIPE and apart is None:
+        yield Delivery(path, path)
+    elif path != PIPE:
+        clear_stale(path)
+        folder = _partial(path)
+        folder.mkdir()
+        try:
+            delivery = Delivery(folder / path.name, path)
+            yield delivery
+            delivery.place = _moved(delivery.file, path, apart or "")
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+    else:
+        with TemporaryDirectory(prefix="lapmodes-") as temporary:
+            file = Path(temporary) / "stdout.csv"
+            yield Delivery(file, PIPE)
+            with open(file, "rb") as stream:
+                shutil.copyfileobj(stream, sys.stdout.buffer)
+            sys.stdout.buffer.flush()
+
+
+def _moved(file: Path, target: Path, ending: str) -> Path:
+    """Where a file is now: at the first free place, never in place of another file."""
+    for place in numbered(target, ending):
+        try:
+            os.link(file, place)  # unlike a renaming, this fails if the place is taken
+        except FileExistsError:
+            continue
+        except OSError:  # a file system without links
+            if place.exists():
+                continue
+            os.replace(file, place)
+        return place
+    raise AssertionError  # there is always one more number
 
 
 def _writable(folder: Path) -> bool:

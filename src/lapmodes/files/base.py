@@ -8,6 +8,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+NO_VALUE = [
+    *("?", "-", "--", "---", "\u2013", "\u2014", ".", "..", "...", "\u2026", "None", "none", "NONE", "<NA>", " ", "na"),
+    *("missing", "Missing", "n.a.", "N.A.", "n. a.", "k.A.", "k. A.", "keine Angabe", "n.d.", "N.D.", "s.d."),
+    *("#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!", "#N/V", "#WERT!", "#BEZUG!", "#ZAHL!"),
+]
+"""Marks of a missing number that people and spreadsheets use beside those that Arrow knows."""
+
 
 class FileError(ValueError):
     """A file cannot be used; the message says which, why, and what to do."""
@@ -70,6 +77,13 @@ class Table:
         """Number of rows."""
         return int(self.columns.num_rows if self.columns is not None else self.matrix.shape[0])
 
+    def take(self, rows: Sequence[int]) -> Table:
+        """Some of the rows, without the graph."""
+        names = None if self.row_names is None else tuple(self.row_names[row] for row in rows)
+        if self.columns is not None:
+            return replace(self, columns=self.columns.take(list(rows)), row_names=names, graph=None)
+        return replace(self, matrix=self.matrix[list(rows)], row_names=names, graph=None)
+
 
 @dataclass(frozen=True)
 class Format:
@@ -111,6 +125,20 @@ def existing_file(path: Path) -> Path:
     if path.stat().st_size == 0:
         raise FileError(f"{str(path)!r} is empty.")
     return path
+
+
+def check_distinct(path: Path, names: Sequence[str]) -> None:
+    """Refuse a file in which two columns have one name."""
+    twice = [name for i, name in enumerate(names) if name in names[:i]] if len(set(names)) < len(names) else []
+    if twice:
+        raise FileError(f"{str(path)!r} has several columns named {twice[0]!r}. Give each its own name.")
+
+
+def null_marks() -> list[str]:
+    """What stands for a missing number."""
+    from pyarrow import csv
+
+    return [*csv.ConvertOptions().null_values, *NO_VALUE]
 
 
 def counted(n: int, thing: str) -> str:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .._records import Array
 from .base import FileError, listed
-from .numerals import is_text, numeral_mask
+from .numerals import is_text, split_text
+from .screening import drop_option, screen
 
 EXACT = 2**53
 """Whole numbers beyond this lose digits as floats."""
+AS_ASKED = "left out as asked"
 NARROW = ("float", "halffloat", "int8", "int16", "uint8", "uint16", "bool")
 """Types that single precision holds exactly."""
 
@@ -26,38 +27,32 @@ class Choice:
 
     names: tuple[str, ...]
     dropped: tuple[tuple[str, str], ...]
+    doubts: tuple[str, ...] = ()
+    """Sentences about columns that are used and may be no features."""
 
 
 def choose(columns: Any, wanted: Sequence[str] | None, unwanted: Sequence[str]) -> Choice:
-    """The columns asked for, or all that hold numbers and say something."""
+    """The columns asked for, or all that hold numbers and say something about how rows resemble each other."""
     known = columns.column_names
     check_known([*(wanted or []), *unwanted], known)
-    names: list[str] = []
-    dropped: list[tuple[str, str]] = []
-    for name in wanted or known:
-        if name in unwanted:
-            dropped.append((name, "left out as asked"))
-            continue
-        reason = why_not(columns, name, asked=wanted is not None)
-        if reason is None:
-            names.append(name)
-        elif wanted is not None:
-            raise FileError(f"Column {name!r} cannot be used: {reason}.")
-        else:
-            dropped.append((name, reason))
+    dropped = dict.fromkeys((name for name in wanted or known if name in unwanted), AS_ASKED)
+    names = [name for name in wanted or known if name not in dropped]
+    refused = {name: reason for name in names if (reason := why_not(columns, name)) is not None}
+    if refused and wanted is not None:
+        name, reason = next(iter(refused.items()))
+        raise FileError(f"Column {name!r} cannot be used: {reason}.")
+    numbers = [name for name in names if name not in refused and not is_vector(columns.column(name).type)]
+    found = screen({name: _numbers(name, columns.column(name)) for name in numbers if wanted is None})
+    refused |= found.dropped
+    dropped |= refused
+    names = [name for name in names if name not in refused]
     if not names:
-        why = listed([f"{name!r} ({reason})" for name, reason in dropped]) or "there is none"
+        why = listed([f"{name!r} ({reason})" for name, reason in dropped.items()]) or "there is none"
         one_text = len(known) == 1 and "text" in why
         hint = "Is the delimiter right?" if one_text else "Columns of numbers that differ are needed."
         raise FileError(f"No column can be used: {why}. {hint}")
-    return Choice(tuple(names), tuple(dropped))
-
-
-def check_distinct(path: Path, names: Sequence[str]) -> None:
-    """Refuse a file in which two columns have one name."""
-    twice = [name for i, name in enumerate(names) if name in names[:i]] if len(set(names)) < len(names) else []
-    if twice:
-        raise FileError(f"{str(path)!r} has several columns named {twice[0]!r}. Give each its own name.")
+    in_order = tuple((name, dropped[name]) for name in wanted or known if name in dropped)
+    return Choice(tuple(names), in_order, found.doubts)
 
 
 def check_known(names: Sequence[str], known: Sequence[str]) -> None:
@@ -67,8 +62,8 @@ def check_known(names: Sequence[str], known: Sequence[str]) -> None:
         raise FileError(f"There is no column {missing[0]!r}; the columns are {listed(known, 8)}.")
 
 
-def why_not(columns: Any, name: str, *, asked: bool) -> str | None:
-    """Why a column cannot serve as numbers; None if it can. What was asked for is only refused if it must be."""
+def why_not(columns: Any, name: str) -> str | None:
+    """Why a column cannot serve as numbers; None if it can."""
     import pyarrow.compute as pc
     from pyarrow import types
 
@@ -82,22 +77,28 @@ def why_not(columns: Any, name: str, *, asked: bool) -> str | None:
         return None if np.ptp(_lengths(column)) == 0 else "its lists have different lengths"
     if types.is_boolean(kind):
         return None
-    if not (types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)):
+    if not is_number(kind):
         return f"it holds {in_words(kind)}, not numbers"
-    if column.null_count == len(column):
-        return "it has no values"
-    low, high = (float(value.as_py()) for value in pc.min_max(column).values())
-    if not low <= high:
+    low, high = (value.as_py() for value in pc.min_max(column).values())
+    if low is None or low != low:
         return "it has no values"
     if types.is_integer(kind) and max(-low, high) > EXACT:
         return "its whole numbers are too long to be exact as floats, like an identifier's"
-    if asked:
-        return None
-    if low == high and column.null_count == 0:
-        return f"it is {low:g} in every row"
-    if types.is_integer(kind) and _counts_rows(column, low, high):
-        return "it only counts the rows"
     return None
+
+
+def is_number(kind: Any) -> bool:
+    """Whether an Arrow type is that of numbers, or of yes and no."""
+    from pyarrow import types
+
+    return any(check(kind) for check in (types.is_integer, types.is_floating, types.is_decimal, types.is_boolean))
+
+
+def is_nested(kind: Any) -> bool:
+    """Whether an Arrow type is that of lists or records."""
+    from pyarrow import types
+
+    return bool(types.is_nested(kind))
 
 
 def in_words(kind: Any) -> str:
@@ -181,34 +182,22 @@ def _vectors(name: str, column: Any) -> Array:
     return _numbers(name, column.flatten()).reshape(len(column), -1)
 
 
-def _counts_rows(column: Any, low: float, high: float) -> bool:
-    """Whether the values are the numbers of the rows, from 0 or from 1."""
-    n = len(column)
-    if low not in (0.0, 1.0) or high - low != n - 1 or n < 3 or column.null_count:
-        return False
-    return bool((np.diff(plain_array(column)) == 1).all())
-
-
 def _text_reason(name: str, column: Any) -> str:
     """Text is left out; but where most values are numbers, the odd ones are named and have to be repaired."""
-    odd, n_numbers = [], 0
-    for row, (value, numeral) in enumerate(zip(column.to_pylist(), numeral_mask(column), strict=True)):
-        if numeral is None:
-            continue
-        if numeral or _is_number(value):
-            n_numbers += 1
-        else:
-            odd.append((row, value))
-    if n_numbers == 0 or n_numbers <= len(odd):
+    import pyarrow.compute as pc
+
+    numbers, others = (pc.indices_nonzero(mask) for mask in split_text(column))
+    odd = [(row, column[row].as_py()) for row in others.slice(0, 4).to_pylist()]
+    if len(numbers) == 0 or len(numbers) <= len(others):
         return f"it holds text, such as {odd[0][1][:30]!r}" if odd else "it holds blank text"
-    kinds = _unlike(column)
     if odd:
-        what = f"numbers and text: {listed([f'{value!r} in row {row + 1}' for row, value in odd], 3)}"
-    elif len(kinds) > 1:
+        more = f" and {len(others) - 3:,} more" if len(others) > 3 else ""
+        what = f"numbers and text: {', '.join(f'{value!r} in row {row + 1}' for row, value in odd[:3])}{more}"
+    elif len(kinds := _unlike(column)) > 1:
         what = f"numbers that cannot all be read in one way, such as {listed(kinds, 3)}"
     else:
         what = f"numbers such as {kinds[0]}, which do not fit the decimal sign that was asked for"
-    raise FileError(f"Column {name!r} holds {what}. Repair it, or leave it out: --drop {name!r}.")
+    raise FileError(f"Column {name!r} holds {what}. Repair it, or leave it out: {drop_option([name])}.")
 
 
 def _unlike(column: Any) -> list[str]:
@@ -217,11 +206,3 @@ def _unlike(column: Any) -> list[str]:
     for value in column.to_pylist():
         first.setdefault(re.sub(r"\d+", "1", value or ""), repr(value))
     return [value for kind, value in first.items() if kind.strip()]
-
-
-def _is_number(value: str) -> bool:
-    try:
-        float(value)
-    except ValueError:
-        return False
-    return True

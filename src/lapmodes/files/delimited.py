@@ -5,107 +5,175 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from .base import FileError, Format, Reading, Table, first_line, require
-from .numerals import converted, is_text, null_marks, understand, understood
-from .streams import check_unpacked, encoding_lines, inner_suffix, opened, text_encoding
+from .base import FileError, Format, Reading, Table, check_distinct, counted, first_line, listed, null_marks, require
+from .layout import COMMENT, Layout, find_layout, is_number
+from .numerals import converted, is_text, understand, understood
+from .streams import Squeezed, check_unpacked, encoding_lines, inner_suffix, opened, text_encoding
 
 PURPOSE = "Reading and writing CSV files"
 HEAD_BYTES = 2**16
-"""Bytes at the start of a file from which its delimiter and header are found."""
-DELIMITERS = ",;\t|"
+"""Bytes at the start of a file from which its layout is found."""
 TAB_ENDINGS = (".tsv", ".tab")
 OTHER = {"<!doctype html": "a web page", "<html": "a web page", "<?xml": "XML", "{": "JSON", "[{": "JSON", "[[": "JSON"}
 """How text starts that is something else."""
-NUMBER = re.compile(r"^\s*[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?\s*$")
+COMPLAINT = re.compile(r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+): (.*)")
+NO_NUMBER = re.compile(r"In CSV column #(\d+): (?:Row #\d+: )?CSV conversion error to double")
 
 
 def read(path: Path, reading: Reading) -> Table:
     """All columns, with the types that their values have."""
     check_unpacked(path)
-    options = _options(path, reading)
+    source = _source(path, reading)
     with _one_sentence(path):
-        columns = _parsed(path, options)
-        table = understood(columns, reading, lambda names: _texts(path, options, names), _usual_decimal(options))
-    return replace(table, understood=(*_encoding_lines(options, reading), *table.understood))
+        columns = source.parsed()
+        table = understood(columns, reading, source.texts, source.usual_decimal)
+    return replace(table, understood=(*source.lines, *source.odd_lines(), *table.understood))
 
 
-def _parsed(path: Path, options: dict[str, Any]) -> Any:
-    """The table; if a line is wrong, once more on one thread, which knows the line's number."""
-    try:
-        return _arrow_table(path, options)
-    except ValueError as error:
-        if "columns, got" not in str(error):
-            raise
-    options["read_options"].use_threads = False
-    return _arrow_table(path, options)
+@dataclass
+class Source:
+    """A file, how Arrow shall parse it, and the lines that are not data."""
+
+    path: Path
+    layout: Layout
+    encoding: str
+    lines: tuple[str, ...]
+    odd: list[Any] = field(default_factory=list)
+    """Lines with too many or too few cells, which Arrow passed over."""
+
+    @property
+    def usual_decimal(self) -> str:
+        """The likelier decimal sign: semicolons stand between the cells where commas stand within numbers."""
+        return "," if self.layout.delimiter == ";" else "."
+
+    def parsed(self, convert: Any = None) -> Any:
+        """The table; where a line is odd, once more on one thread, which knows the line's number."""
+        table = self._read(convert, threads=True)
+        if self.odd:
+            table = self._read(convert, threads=False)
+        self.check_odd(table.num_rows)
+        return table
+
+    def texts(self, names: Sequence[str]) -> Any:
+        """Some columns as the text that stands in the file."""
+        pa = require("pyarrow", "cli", PURPOSE)
+        return self.parsed(_convert(include_columns=list(names), column_types=dict.fromkeys(names, pa.string())))
+
+    def pieces(self, convert: Any, block: int) -> Iterator[Any]:
+        """The rows of one block after the other."""
+        csv, pa = require("pyarrow.csv", "cli", PURPOSE), require("pyarrow", "cli", PURPOSE)
+        self.odd.clear()
+        options = self._options(convert, threads=False)
+        options["read_options"].block_size = block
+        with self._stream() as stream, csv.open_csv(stream, **options) as pieces:
+            yield pa.Table.from_batches([], pieces.schema)
+            for batch in pieces:
+                yield pa.Table.from_batches([batch])
+
+    def check_odd(self, n_rows: int) -> None:
+        """Comments, blank lines and notes below the data may be passed over; anything else is an error."""
+        for row in self.odd:
+            blank = not row.text.strip(f"{self.layout.delimiter} ")
+            last = row.number is not None and row.number > self.layout.skipped + n_rows
+            below = last and row.actual_columns == 1 and not is_number(row.text) and row.text.count('"') % 2 == 0
+            if not (blank or below or row.text.lstrip().startswith(COMMENT)):
+                line = f"Row #{row.number}: " if row.number is not None else ""
+                raise ValueError(f"{line}Expected {row.expected_columns} columns, got {row.actual_columns}: {row.text}")
+
+    def odd_lines(self) -> tuple[str, ...]:
+        """What to tell about lines that were passed over."""
+        texts = [repr(row.text.strip()[:40]) for row in self.odd if row.text.strip(f"{self.layout.delimiter} ")]
+        return (f"Passed over {counted(len(texts), 'line')} that held no data: {listed(texts, 3)}.",) if texts else ()
+
+    def _read(self, convert: Any, *, threads: bool) -> Any:
+        self.odd.clear()
+        with self._stream() as stream:
+            return require("pyarrow.csv", "cli", PURPOSE).read_csv(stream, **self._options(convert, threads=threads))
+
+    @contextmanager
+    def _stream(self) -> Iterator[Any]:
+        with opened(self.path) as stream:
+            yield Squeezed(stream) if self.layout.aligned else stream
+
+    def _options(self, convert: Any, *, threads: bool) -> dict[str, Any]:
+        csv, layout = require("pyarrow.csv", "cli", PURPOSE), self.layout
+        return {
+            "read_options": csv.ReadOptions(
+                encoding=self.encoding,
+                skip_rows=layout.skipped,
+                column_names=list(layout.names),
+                use_threads=threads,
+            ),
+            "parse_options": csv.ParseOptions(
+                delimiter=layout.delimiter, newlines_in_values=layout.quoted, invalid_row_handler=self._pass_over
+            ),
+            "convert_options": convert or _convert(),
+        }
+
+    def _pass_over(self, row: Any) -> str:
+        self.odd.append(row)
+        return "skip"
 
 
-def _arrow_table(path: Path, options: dict[str, Any]) -> Any:
-    with opened(path) as stream:
-        return require("pyarrow.csv", "cli", PURPOSE).read_csv(stream, **options)
-
-
-def _first_piece(path: Path, options: dict[str, Any]) -> Any:
-    """The rows of the first block."""
-    csv, pa = require("pyarrow.csv", "cli", PURPOSE), require("pyarrow", "cli", PURPOSE)
-    with opened(path) as stream, csv.open_csv(stream, **options) as pieces:
-        return pa.Table.from_batches([pieces.read_next_batch()], pieces.schema)
-
-
-def _encoding_lines(options: dict[str, Any], reading: Reading) -> tuple[str, ...]:
-    return encoding_lines(options["read_options"].encoding, reading)
-
-
-def _texts(path: Path, options: dict[str, Any], names: Sequence[str]) -> Any:
-    """Some columns as the text that stands in the file."""
-    csv, pa = require("pyarrow.csv", "cli", PURPOSE), require("pyarrow", "cli", PURPOSE)
-    nulls = options["convert_options"].null_values
-    convert = csv.ConvertOptions(
-        include_columns=list(names), column_types=dict.fromkeys(names, pa.string()), null_values=nulls
-    )
-    return _arrow_table(path, options | {"convert_options": convert})
-
-
-def _usual_decimal(options: dict[str, Any]) -> str:
-    """The likelier decimal sign: semicolons stand between the cells where commas stand within numbers."""
-    return "," if options["parse_options"].delimiter == ";" else "."
+def _convert(**options: Any) -> Any:
+    return require("pyarrow.csv", "cli", PURPOSE).ConvertOptions(null_values=null_marks(), **options)
 
 
 def batches(path: Path, reading: Reading, columns: Sequence[str], numeric: Sequence[str], rows: int) -> Iterator[Table]:
     """Some columns, piece by piece; those in `numeric` must hold numbers."""
-    csv, pa = require("pyarrow.csv", "cli", PURPOSE), require("pyarrow", "cli", PURPOSE)
-    options = _options(path, reading)
-    options["read_options"].block_size = 8 * rows * (1 + len(columns))
-    convert = options["convert_options"]
-    convert.include_columns = list(columns)
+    pa = require("pyarrow", "cli", PURPOSE)
+    source, block = _source(path, reading), 8 * rows * (1 + len(columns))
     with _one_sentence(path):
-        kinds = {item.name: item.type for item in _first_piece(path, options).schema}
+        inferred = _first(source.pieces(_convert(include_columns=list(columns)), block))
+        kinds = {item.name: item.type for item in inferred.schema}
         texts = [name for name in numeric if not pa.types.is_boolean(kinds[name])]
-        convert.column_types = dict.fromkeys(texts, pa.string())
-        first = _first_piece(path, options).select(list(numeric))
-        found = understand(first, reading, _usual_decimal(options))
+        types = dict.fromkeys(texts, pa.string())
+        first = _first(source.pieces(_convert(include_columns=list(columns), column_types=types), block))
+        found = understand(first.select(list(numeric)), reading, source.usual_decimal)
         commas = [name for name, spelling in found.spellings.items() if spelling.decimal == ","]
-        plain = [
-            name for name in texts if name not in commas and not (is_text(kinds[name]) and name in found.spellings)
-        ]
-        convert.column_types |= dict.fromkeys(plain, pa.float64())
-        row, lines = 0, (*_encoding_lines(options, reading), *found.lines)
-        with opened(path) as stream:
-            for batch in csv.open_csv(stream, **options):
-                piece = converted(pa.Table.from_batches([batch]), found.spellings, row)
-                yield Table(columns=piece, spellings=found.spellings, understood=lines if row == 0 else ())
-                row += batch.num_rows
+        plain = [name for name in texts if name not in commas and not is_text(kinds[name])]
+        types |= dict.fromkeys(plain, pa.float64())
+        row, lines = 0, (*source.lines, *found.lines)
+        for piece in _numeric_pieces(source, list(columns), types, block):
+            piece, odd = converted(piece, found.spellings, row)
+            yield Table(columns=piece, spellings=found.spellings, understood=(*(() if row else lines), *odd))
+            row += piece.num_rows
+        source.check_odd(row)
+
+
+def _numeric_pieces(source: Source, columns: list[str], types: dict[str, Any], block: int) -> Iterator[Any]:
+    """The rows piece by piece; a column that turns out to hold other things than numbers is read as text from there."""
+    pa, done = require("pyarrow", "cli", PURPOSE), 0
+    while True:
+        row = 0
+        try:
+            for piece in source.pieces(_convert(include_columns=columns, column_types=types), block):
+                if row + piece.num_rows > done:
+                    yield piece.slice(max(0, done - row))
+                row += piece.num_rows
+                done = max(done, row)
+            return
+        except pa.ArrowInvalid as error:
+            column = NO_NUMBER.search(str(error))
+            name = source.layout.names[int(column[1])] if column else None
+            if name is None or types.get(name) != pa.float64():
+                raise
+            types[name] = pa.string()
+
+
+def _first(pieces: Iterator[Any]) -> Any:
+    """The first piece with rows; if there is none, one without."""
+    empty = next(pieces)
+    return next(pieces, empty)
 
 
 def column_names(path: Path, reading: Reading) -> list[str]:
     """Names of the columns."""
-    options = _options(path, reading)
-    with _one_sentence(path):
-        return list(_first_piece(path, options).column_names)
+    return list(_source(path, reading).layout.names)
 
 
 def open_writer(stream: Any, schema: Any, suffix: str) -> Any:
@@ -131,68 +199,35 @@ def _one_sentence(path: Path) -> Iterator[None]:
 
 def explained(text: str) -> str:
     """What Arrow says about a line, in words of the file."""
-    cells = re.search(r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+): (.*)", text)
+    cells = COMPLAINT.search(text)
     if cells:
         line = f"line {cells[1]}" if cells[1] else "a line"
-        return f"{line} has {cells[3]} cells where the first has {cells[2]}: {cells[4][:60]!r}"
+        return f"{line} has {counted(int(cells[3]), 'cell')} where the first has {cells[2]}: {cells[4][:60]!r}"
     if "straddl" in text:
         return "a line is longer than a megabyte, or a quote is never closed"
     return text
 
 
-def _options(path: Path, reading: Reading) -> dict[str, Any]:
-    """How Arrow shall parse this file: its delimiter and header, from the first lines."""
-    csv = require("pyarrow.csv", "cli", PURPOSE)
+def _source(path: Path, reading: Reading) -> Source:
+    """The file, and how Arrow shall parse it: its encoding, delimiter and header, from the first lines."""
     encoding = text_encoding(path, reading)
-    head = _head(path, encoding)
-    said = re.fullmatch(r"sep=(.)", head[0])  # how Excel is told the delimiter
-    head = head[1:] if said and len(head) > 1 else head
-    delimiter = (
-        reading.delimiter
-        or (said[1] if said else None)
-        or ("\t" if inner_suffix(path) in TAB_ENDINGS else guess_delimiter(head))
-    )
-    if delimiter == " " and reading.delimiter is None and any("  " in line.strip() for line in head):
-        raise FileError(f"{str(path)!r} lines its columns up with spaces. Put one comma or tab between them.")
-    names = [cell.strip().strip('"') for cell in head[0].split(delimiter)]
-    read_options = csv.ReadOptions(encoding=encoding, skip_rows=1 if said else 0)
-    if all(NUMBER.match(name) for name in names):  # no header
-        read_options.column_names = [f"column_{i + 1}" for i in range(len(names))]
-    return {
-        "read_options": read_options,
-        "parse_options": csv.ParseOptions(delimiter=delimiter, newlines_in_values='"' in "".join(head)),
-        "convert_options": csv.ConvertOptions(null_values=null_marks()),
-    }
+    text, whole = _head(path, encoding)
+    delimiter = reading.delimiter or ("\t" if inner_suffix(path) in TAB_ENDINGS else None)
+    layout = find_layout(text, delimiter, whole=whole)
+    if not layout.names:
+        raise FileError(f"{str(path)!r} holds no text.")
+    check_distinct(path, layout.names)
+    return Source(path, layout, encoding, (*encoding_lines(encoding, reading), *layout.lines))
 
 
-def _head(path: Path, encoding: str) -> list[str]:
-    """The first lines."""
+def _head(path: Path, encoding: str) -> tuple[str, bool]:
+    """The first lines, and whether they are all."""
     with opened(path) as stream:
         raw = stream.read(HEAD_BYTES)
-    text = raw.decode(encoding, errors="ignore")
+    text = raw.decode(encoding, errors="ignore").lstrip("\ufeff")
     if "\0" in text:
         raise FileError(f"{str(path)!r} holds binary data, not delimited text. Is its ending right?")
-    lines = [line for line in text.lstrip("\ufeff").splitlines() if line.strip()]
-    if not lines:
-        raise FileError(f"{str(path)!r} holds no text.")
     for opening, what in OTHER.items():
-        if lines[0].lstrip().lower().startswith(opening):
+        if text.lstrip().lower().startswith(opening):
             raise FileError(f"{str(path)!r} holds {what}, not delimited text. Save it as CSV.")
-    return lines[:-1] if len(raw) == HEAD_BYTES and len(lines) > 1 else lines
-
-
-def guess_delimiter(lines: Sequence[str]) -> str:
-    """The sign that splits the most lines into the same number of cells, more than one; else a space.
-
-    Commas come last, since they may stand within numbers too.
-    """
-
-    def evenness(sign: str) -> tuple[float, bool, int]:
-        counts = [line.count(sign) for line in lines[:100]]
-        usual = max(set(counts), key=counts.count)
-        return (counts.count(usual) / len(counts), sign != ",", usual) if usual else (0.0, False, 0)
-
-    best = max(DELIMITERS, key=evenness)
-    if best == "," and "," not in lines[0] and all(NUMBER.match(line) for line in lines[1:]):
-        return ";"  # one column, with decimal commas
-    return best if any(best in line for line in lines) else " "
+    return text, len(raw) < HEAD_BYTES

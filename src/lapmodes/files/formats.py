@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from .arrow import FEATHER, PARQUET
-from .base import FileError, Format, Reading, Table, existing_file
-from .columns import check_distinct, check_known
+from .base import FileError, Format, Reading, Table, check_distinct, existing_file
+from .columns import check_known
 from .delimited import DELIMITED
 from .matrices import H5AD, MATRIX_MARKET, NPY, NPZ
 from .pictures import SUFFIXES, read_folder
-from .records import JSON, JSON_LINES, SHEET
+from .records import FEATHER, JSON, JSON_LINES, PARQUET, SHEET
 from .streams import inner_suffix, is_packed
 
 TABLE_FORMATS = (

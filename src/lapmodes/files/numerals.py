@@ -6,18 +6,28 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .base import FileError, Reading, Spelling, Table, listed
+from .base import FileError, Reading, Spelling, Table, counted, listed, null_marks
+from .layout import without_totals
 
-MISSING = ("?", "-", "--", ".", "None", "none", "<NA>", "missing", " ")
-"""Marks of a missing number that people use beside those that Arrow knows."""
+LOOKED_AT = 1000
+"""Cells that tell whether a column of text may hold numbers."""
+FEW = 0.1
+"""Cells that hold no number count as missing if they are at most this share of a column."""
 SPACES = " \u00a0\u2007\u2009\u202f"
 APOSTROPHES = "'\u2019"
-UNIT = r"%|‰|[$£¥¢\x{20a0}-\x{20cf}]|EUR|USD|GBP|CHF|JPY|SEK|NOK|DKK|PLN|CZK|kr|zł|Kč|Fr\."
+MONEY = r"[$£¥¢\x{20a0}-\x{20cf}]|EUR|USD|GBP|CHF|JPY|SEK|NOK|DKK|PLN|CZK|kr|zł|Kč|Fr\."
+MEASURE = (
+    r"%|‰|°C|°F|°|kg|mg|[µμ]g|lbs?|oz|km/h|m/s|mph|mm|cm|km|m²|m³|ft|mi|ml|cl|ms|sec|min|hrs?|hPa|kPa|mbar|bar|"
+    rf"mV|mA|kWh?|kHz|MHz|Hz|ppm|ppb|dB|px|[{SPACES}](?:g|m|l|L|s|h|V|A|W|K|t)"
+)
 CELL = (
-    rf"^(?P<sign>[-+\x{{2212}}]?)[{SPACES}]*(?P<before>(?:{UNIT})?)[{SPACES}]*(?P<late_sign>[-+\x{{2212}}]?)"
-    rf"(?P<body>(?:[0-9][0-9.,{APOSTROPHES}{SPACES}]*|[.,][0-9]+)(?:[eE][-+]?[0-9]+)?)(?P<after>(?:{UNIT})?)$"
+    rf"^(?P<sign>[-+\x{{2212}}(]?)[{SPACES}]*(?P<before>(?:{MONEY})?)[{SPACES}]*(?P<late_sign>[-+\x{{2212}}]?)"
+    rf"(?P<body>(?:[0-9][0-9.,{APOSTROPHES}{SPACES}]*|[.,][0-9]+)(?:[eE][-+]?[0-9]+)?)"
+    rf"(?P<after>(?:{MONEY}|{MEASURE})?)(?P<end>[-)]?)$"
 )
 """A number with its sign and its unit, in Arrow's regular expressions."""
+SIGNS = {"": "", "+": "", "-": "-", "\u2212": "-", "()": "-"}
+"""What stands around a number, and its sign: minus before it, behind it, or as bookkeepers write it."""
 OTHER_SIGN = {".": ",", ",": "."}
 SIGN_NAMES = {".": "points", ",": "commas"}
 
@@ -43,6 +53,10 @@ class Numerals:
     signs: Any
     bodies: Any
     """Digits and the signs between them; null where a value is missing."""
+    odd: tuple[tuple[int, str], ...] = ()
+    """Rows, from 0, with a cell that holds no number, and what it holds; these are null too."""
+    brackets: bool = False
+    """Whether a number in brackets is below zero."""
 
     def holds(self, signs: str) -> bool:
         """Whether one of the signs stands between the digits of any value."""
@@ -72,7 +86,8 @@ class Numerals:
             (f"thousands {SIGN_NAMES[group]}", self.holds(group)),
             ("thousands spaces", self.holds(SPACES)),
             ("thousands apostrophes", self.holds(APOSTROPHES)),
-            (f"{self.unit} signs", bool(self.unit)),
+            ("brackets for a minus", self.brackets),
+            (f"unit {self.unit}" if self.unit.isalpha() else f"{self.unit} signs", bool(self.unit)),
         ]
         return " and ".join(words for words, there in found if there)
 
@@ -92,36 +107,41 @@ def is_text(kind: Any) -> bool:
     return bool(types.is_string(kind) or types.is_large_string(kind))
 
 
-def numeral_mask(column: Any) -> list[bool | None]:
-    """Which values of a column of text are numbers in some way of writing; None where one is missing."""
+def split_text(column: Any) -> tuple[Any, Any]:
+    """Which values of a column of text are numbers in some way of writing, and which are something else."""
     import pyarrow.compute as pc
 
     text = _without_marks(column)
-    bodies = _field(parsed_rows(text), "body")
-    fits = [pc.fill_null(pc.match_substring_regex(bodies, body), False) for body in BODY.values()]
-    return pc.if_else(pc.is_valid(text), pc.or_(*fits), None).to_pylist()
+    numbers = _are_numerals(parsed_rows(text))
+    return numbers, pc.and_not(pc.is_valid(text), numbers)
 
 
 def parsed(column: Any) -> Numerals | None:
-    """The numbers of a column of text; None if a value is none, or if they have several units."""
-    import pyarrow as pa
+    """The numbers of a column of text; None if more than a few values are none, or if they have several units."""
     import pyarrow.compute as pc
 
+    some = _without_marks(column.slice(0, LOOKED_AT)).drop_null()
+    if len(some) and 2 * pc.sum(_are_numerals(parsed_rows(some))).as_py() < len(some):
+        return None
     text = _without_marks(column)
-    if text.null_count == len(text) or parsed_rows(text.drop_null().slice(0, 1)).null_count:
+    cells, known = parsed_rows(text), len(text) - text.null_count
+    fits, signs = _fits(cells), _signs(cells)
+    numbers = pc.and_(pc.or_(*fits.values()), pc.is_valid(signs))
+    odd = pc.indices_nonzero(pc.and_not(pc.is_valid(text), numbers)).to_pylist()
+    if known == 0 or len(odd) > FEW * known:
         return None
-    cells = parsed_rows(text)
-    if cells.null_count > text.null_count:
-        return None
+    decimals = frozenset(
+        sign for sign, fit in fits.items() if pc.sum(pc.and_(fit, numbers)).as_py() == known - len(odd)
+    )
+    if odd:
+        cells, signs = pc.if_else(numbers, cells, None), pc.if_else(numbers, signs, None)
     units = pc.unique(pc.binary_join_element_wise(_field(cells, "before"), _field(cells, "after"), "")).drop_null()
-    bodies = _field(cells, "body")
-    decimals = frozenset(sign for sign, body in BODY.items() if pc.all(pc.match_substring_regex(bodies, body)).as_py())
     if len(units) > 1 or not decimals:
         return None
-    signs = pc.binary_join_element_wise(_field(cells, "sign"), _field(cells, "late_sign"), "")
-    signs = pc.replace_substring(pc.replace_substring(signs, "\u2212", "-"), "+", "")
-    bodies = pc.utf8_trim(bodies, SPACES)
-    return Numerals(decimals, units[0].as_py(), signs.cast(pa.string()), bodies)
+    brackets = bool(pc.any(pc.equal(_field(cells, "end"), ")")).as_py())
+    values = tuple((row, column[row].as_py()) for row in odd)
+    bodies = pc.utf8_trim(_field(cells, "body"), SPACES)
+    return Numerals(decimals, units[0].as_py().strip(SPACES), signs, bodies, values, brackets)
 
 
 def parsed_rows(text: Any) -> Any:
@@ -129,6 +149,31 @@ def parsed_rows(text: Any) -> Any:
     import pyarrow.compute as pc
 
     return pc.extract_regex(text, CELL)
+
+
+def _are_numerals(cells: Any) -> Any:
+    """Whether the parts are those of a number in some way of writing."""
+    import pyarrow.compute as pc
+
+    return pc.and_(pc.or_(*_fits(cells).values()), pc.is_valid(_signs(cells)))
+
+
+def _fits(cells: Any) -> dict[str, Any]:
+    """For each decimal sign, which values are numbers with it."""
+    import pyarrow.compute as pc
+
+    bodies = _field(cells, "body")
+    return {sign: pc.fill_null(pc.match_substring_regex(bodies, body), False) for sign, body in BODY.items()}
+
+
+def _signs(cells: Any) -> Any:
+    """The sign of each number; null where what stands around it makes no sense."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    around = [_field(cells, part).cast(pa.string()) for part in ("sign", "late_sign", "end")]
+    place = pc.index_in(pc.binary_join_element_wise(*around, ""), value_set=pa.array(list(SIGNS)))
+    return pc.take(pa.array(list(SIGNS.values())), place)
 
 
 def understand(
@@ -159,8 +204,8 @@ def understand(
     if evidence == {","}:  # where this file has whole numbers only, the next one may have decimals or thousands
         spellings |= {item.name: Spelling(",") for item in columns.schema if types.is_integer(item.type)}
     known = {name: reading.spelling_of(name) for name in reading.spellings if name in columns.column_names}
-    lines = tuple(f"Read {listed(names)} with {words}." for words, names in said.items() if words)
-    return Understanding(spellings | known, lines)
+    lines = [f"Read {listed(names)} with {words}." for words, names in said.items() if words]
+    return Understanding(spellings | known, tuple(lines))
 
 
 def understood(
@@ -183,7 +228,10 @@ def understood(
     spellings = understanding.spellings
     if reading.decimal is None:
         texts = replaced(texts, columns, [name for name in floats if name not in spellings])
-    return Table(columns=converted(texts, spellings, 0, found), spellings=spellings, understood=understanding.lines)
+    numbers, odd = converted(texts, spellings, 0, found)
+    kept, totals = without_totals(texts, numbers)
+    lines = (*understanding.lines, *(totals or odd))
+    return Table(columns=kept, spellings=spellings, understood=lines)
 
 
 def replaced(columns: Any, others: Any, names: Sequence[str]) -> Any:
@@ -198,14 +246,22 @@ def converted(
     spellings: Mapping[str, Spelling],
     first_row: int = 0,
     found: Mapping[str, Numerals] | None = None,
-) -> Any:
-    """The table with its columns of text as numbers where a spelling is known for them."""
+) -> tuple[Any, tuple[str, ...]]:
+    """The table with its columns of text as numbers where a spelling is known for them, and what is not a number."""
+    lines = []
     for i, name in enumerate(columns.column_names):
         if name in spellings and is_text(columns.column(i).type):
             numerals = (found or {}).get(name) or parsed(columns.column(i))
+            if numerals is not None and numerals.odd:
+                lines.append(_odd_line(name, numerals.odd, first_row))
             numbers = _numbers(name, columns.column(i), numerals, spellings[name], first_row)
             columns = columns.set_column(i, name, numbers)
-    return columns
+    return columns, tuple(lines)
+
+
+def _odd_line(name: str, odd: Sequence[tuple[int, str]], first_row: int) -> str:
+    places = listed([f"{value[:30]!r} in row {first_row + row + 1}" for row, value in odd], 3)
+    return f"Took {counted(len(odd), 'cell')} of {name!r} without a number as missing: {places}."
 
 
 def numerals_of(columns: Any) -> dict[str, Numerals]:
@@ -239,13 +295,6 @@ def _without_marks(column: Any) -> Any:
     text = pc.utf8_trim_whitespace(column.cast(pa.string()))
     missing = pc.is_in(text, value_set=pa.array(sorted({mark.strip() for mark in null_marks()})))
     return pc.if_else(missing, pa.scalar(None, pa.string()), text)
-
-
-def null_marks() -> list[str]:
-    """What stands for a missing number."""
-    from pyarrow import csv
-
-    return [*csv.ConvertOptions().null_values, *MISSING]
 
 
 def _field(cells: Any, name: str) -> Any:

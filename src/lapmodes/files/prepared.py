@@ -7,9 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from scipy.sparse import issparse
+
 from .. import load
 from .._records import Array
+from .._rows import largest_columns, largest_values, scaled_rows
 from .base import FileError, Table, existing_file
+from .gaps import count_gaps, filled_by_neighbors
 from .recipe import Recipe
 
 RECIPE = "recipe"
@@ -25,7 +30,7 @@ class PreparedModel:
     model : LaplacianKModes
         The fitted estimator; its points are scaled.
     recipe : Recipe
-        Which columns, how gaps are filled, how columns are scaled.
+        Which columns, what becomes of gaps, how columns are scaled.
 
     Examples
     --------
@@ -49,6 +54,9 @@ class PreparedModel:
     def predict_proba(self, table: Table, first_row: int = 0) -> Any:
         """Soft assignments of the rows of a table, in the units of its file.
 
+        A row with gaps is placed by the features that it has, if the model was fitted without such rows: the mean of
+        the ten rows of the fit that are most like it fills the gaps. A row without any value has zeros only.
+
         Parameters
         ----------
         table : Table
@@ -56,26 +64,35 @@ class PreparedModel:
         first_row : int, default=0
             Number of its first row in the file, for error messages.
         """
-        return self.model.predict_proba(self._points(table, first_row))
+        if self.model.graph_given_:
+            raise FileError(
+                "This model was fitted on a graph from the file, in which new rows have no place. "
+                "Fit with --no-graph to predict new rows."
+            )
+        X = self.recipe.values(table, first_row)
+        empty = count_gaps(X) == X.shape[1]
+        Z = self.model.predict_proba(self._points(X, table, first_row))
+        return scaled_rows(Z, (~empty).astype(Z.dtype)) if empty.any() else Z
 
     def predict(self, table: Table) -> Array:
-        """Cluster of largest assignment of the rows of a table.
+        """Cluster of largest assignment of the rows of a table; -1 for a row without any value.
 
         Parameters
         ----------
         table : Table
             As :func:`lapmodes.files.read` returns it.
         """
-        return self.model.predict(self._points(table))
+        return labels_of(self.predict_proba(table))
 
-    def _points(self, table: Table, first_row: int = 0) -> Any:
-        """The rows of a table as points for the model, if it can place new points."""
-        if self.model.graph_given_:
-            raise FileError(
-                "This model was fitted on a graph from the file, in which new rows have no place. "
-                "Fit with --no-graph to predict new rows."
-            )
-        return self.recipe.apply(table, first_row)
+    def _points(self, X: Any, table: Table, first_row: int) -> Any:
+        """The rows of a table as points for the model."""
+        recipe = self.recipe
+        plain = not issparse(X) and recipe.scaling != "unit" and self.model.metric != "cosine"
+        if recipe.fill is None or recipe.impute is not None or not plain or not np.isnan(X).any():
+            return recipe.apply(table, first_row)
+        points = recipe.scaled(X)
+        points[np.isnan(X).all(axis=1)] = 0
+        return filled_by_neighbors(points, self.model.training_points_)
 
     def save(self, file: str | os.PathLike[str]) -> None:
         """Write both to one `.npz`, without pickle; :func:`lapmodes.load` reads the estimator alone.
@@ -108,3 +125,8 @@ class PreparedModel:
         if names is not None:
             return cls(model, Recipe(tuple(map(str, names)), tuple(map(str, names)), (), "none"))
         return cls(model, Recipe(None, tuple(f"column_{i}" for i in range(n_features)), (), "none", named=False))
+
+
+def labels_of(Z: Any) -> Array:
+    """Cluster of largest assignment; -1 where a row has none."""
+    return np.where(largest_values(Z) > 0, largest_columns(Z), -1)

@@ -14,11 +14,15 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 from .._records import Array
 from .base import FileError, Reading, Spelling, Table, counted, listed
 from .columns import check_known, choose, to_matrix
+from .gaps import check_complete, check_infinite, count_gaps, fill_values, filled, gap_rule, too_many_gaps
 
 SCALINGS = ("auto", "none", "standard", "robust", "minmax", "unit")
-IMPUTATIONS = ("mean", "median", "zero")
 UNEVEN = 10.0
 """scale='auto' standardises when the spreads of two columns differ by more than this factor."""
+FEW_ROWS = 0.2
+"""missing='auto' leaves rows with gaps out if they are at most this share of all."""
+MEDIAN_ROWS = 10_000
+"""About so many rows are enough for the median of a column that had no gaps."""
 HEADROOM = 1e4
 """Squares of numbers, times this, must not overflow."""
 
@@ -35,13 +39,17 @@ class Recipe:
     center: tuple[float, ...] | None = None
     scale: tuple[float, ...] | None = None
     impute: str | None = None
+    """How gaps were filled; None where rows with gaps were left out of the fit, or refused."""
     fill: tuple[float, ...] | None = None
+    """What goes into the gaps of each column; None where a gap is an error."""
     image_shape: tuple[int, ...] | None = None
     sparse: bool = False
     named: bool = True
     """Whether the features have names of their own."""
     spellings: tuple[tuple[str, str, str], ...] = ()
     """Columns whose numbers stand in text: name, decimal sign and unit."""
+    doubts: tuple[str, ...] = ()
+    """Sentences about columns that are used and may be no features."""
 
     def reading(self, reading: Reading) -> Reading:
         """How to read another file, so that its numbers are understood as those of the fit were."""
@@ -49,14 +57,23 @@ class Recipe:
 
     def apply(self, table: Table, first_row: int = 0) -> Any:
         """The rows as points: the same columns, gaps filled and scaled as in the fit."""
-        X = self._matrix(table)
-        if self.fill is None:
-            check_finite(X, self.features, first_row, remedy="or fit again with")
-        else:
-            X = filled(X, np.asarray(self.fill))
+        X = self.values(table, first_row)
+        X = X if self.fill is None else filled(X, np.asarray(self.fill))
         if self.scaling == "unit":
             check_directions(X, first_row)
         return self.scaled(X)
+
+    def values(self, table: Table, first_row: int = 0) -> Any:
+        """The features in the units of the file, NaN where one is missing and may be."""
+        X = self._matrix(table)
+        check_infinite(X, self.features, first_row)
+        if self.fill is None:
+            check_complete(X, self.features, first_row, "Repair them, or fit again with --missing drop")
+        return X
+
+    def count_gaps(self, table: Table) -> Array:
+        """How many of the features are missing in each row."""
+        return count_gaps(self._matrix(table))
 
     def scaled(self, X: Any) -> Any:
         """Rows in the units of the file to rows in those of the model."""
@@ -83,14 +100,16 @@ class Recipe:
         if self.columns is None:
             X = _as_floats(table)
             if X.shape[1] != len(self.features):
-                raise FileError(f"The model knows {len(self.features)} columns. Got {X.shape[1]} instead.")
+                raise FileError(f"The model knows {counted(len(self.features), 'column')}. Got {X.shape[1]} instead.")
             return X
         if table.columns is None:
             raise FileError(f"The model knows columns by name ({listed(self.columns)}); this file has no names.")
         check_known(self.columns, table.columns.column_names)
         X, names = to_matrix(table.columns, self.columns)
         if names != self.features:
-            raise FileError(f"The model knows {len(self.features)} features; these columns make {len(names)}.")
+            raise FileError(
+                f"The model knows {counted(len(self.features), 'feature')}; these columns make {len(names)}."
+            )
         return X
 
     def to_json(self) -> str:
@@ -112,29 +131,48 @@ def learn(
     drop: Sequence[str] = (),
     scale: str = "auto",
     impute: str | None = None,
+    missing: str | None = None,
     image_shape: tuple[int, ...] | None = None,
     names: Sequence[str] | None = None,
 ) -> tuple[Recipe, Any, Any]:
-    """The recipe, the rows in the units of the file, and the points made of them."""
+    """The recipe, the rows in the units of the file, and the points made of them.
+
+    `missing` says what becomes of rows with gaps: they are an 'error' (the default), are left out ('drop'), or are
+    filled ('impute', by the rule `impute`); 'auto' leaves them out if they are few. The rows that are left out are
+    those of which `recipe.count_gaps(table)` is not 0.
+    """
     recipe, X = _start(table, columns, drop, names)
     shape = image_shape or table.image_shape
     if shape is not None and int(np.prod(shape)) != len(recipe.features):
         raise FileError(
-            f"Pictures of {' x '.join(map(str, shape))} have {int(np.prod(shape))} pixels; "
-            f"the rows have {len(recipe.features)} columns."
+            f"Pictures of {' x '.join(map(str, shape))} have {counted(int(np.prod(shape)), 'pixel')}; "
+            f"the rows have {counted(len(recipe.features), 'column')}."
         )
-    recipe = replace(recipe, image_shape=shape, impute=impute)
-    if impute is None:
-        check_finite(X, recipe.features)
-    else:
-        fill = fill_values(X, impute, recipe.features)
-        recipe, X = replace(recipe, fill=tuple(fill.tolist())), filled(X, fill)
+    check_infinite(X, recipe.features)
+    recipe, X = _without_gaps(replace(recipe, image_shape=shape), X, gap_rule(missing, impute), impute or "median")
     _check_size(X, recipe.features)
     _check_difference(X)
     recipe = learn_scaling(recipe, X, scale)
     if recipe.scaling == "unit":
         check_directions(X)
     return recipe, X, recipe.scaled(X)
+
+
+def _without_gaps(recipe: Recipe, X: Any, rule: str, impute: str) -> tuple[Recipe, Any]:
+    """The rows without gaps, or with gaps filled, and the recipe that says so."""
+    if rule == "impute":
+        fill = fill_values(X, impute, recipe.features)
+        return replace(recipe, impute=impute, fill=tuple(fill.tolist())), filled(X, fill)
+    complete = count_gaps(X) == 0
+    if rule == "error":
+        remedy = "Repair them, leave these rows out with --missing drop, or fill the gaps with --missing impute"
+        check_complete(X, recipe.features, 0, remedy)
+        return recipe, X
+    if complete.sum() < 2 or (rule == "auto" and complete.mean() < 1 - FEW_ROWS):
+        raise FileError(too_many_gaps(X, recipe.features, complete))
+    X = X if complete.all() else X[complete]
+    some = X[:: max(1, X.shape[0] // MEDIAN_ROWS)]
+    return replace(recipe, fill=tuple(fill_values(some, "median", recipe.features).tolist())), X
 
 
 def _start(
@@ -147,13 +185,14 @@ def _start(
         choice = choose(table.columns, columns, drop)
         X, features = to_matrix(table.columns, choice.names)
         spellings = tuple((name, *astuple(table.spellings[name])) for name in choice.names if name in table.spellings)
-        return Recipe(choice.names, features, choice.dropped, "none", spellings=spellings), X
+        recipe = Recipe(choice.names, features, choice.dropped, "none", spellings=spellings, doubts=choice.doubts)
+        return recipe, X
     if columns or drop:
         raise FileError("Columns can be chosen by name only in files with named columns. Leave the choice out.")
     X = _as_floats(table)
     given = tuple(names) if names is not None else table.names
     if given is not None and len(given) != X.shape[1]:
-        raise FileError(f"There are {len(given)} names for {X.shape[1]} columns.")
+        raise FileError(f"Got {counted(len(given), 'name')} for {counted(X.shape[1], 'column')}.")
     features = given or tuple(f"column_{i}" for i in range(X.shape[1]))
     return Recipe(None, features, (), "none", sparse=issparse(X), named=given is not None), X
 
@@ -167,47 +206,6 @@ def _as_floats(table: Table) -> Any:
         return csr_array(matrix) if matrix.dtype in (np.float32, np.float64) else csr_array(matrix).astype(np.float64)
     narrow = matrix.dtype in (np.float32, np.float16) or (matrix.dtype.kind in "iub" and matrix.dtype.itemsize <= 2)
     return np.ascontiguousarray(matrix, dtype=np.float32 if narrow else np.float64)
-
-
-def check_finite(X: Any, features: Sequence[str], first_row: int = 0, remedy: str = "or fill them with") -> None:
-    """Name the rows and columns without a finite value."""
-    values = X.data if issparse(X) else X
-    if np.isfinite(values).all():
-        return
-    if issparse(X):
-        raise FileError(f"The matrix has missing or infinite entries. Repair them, {remedy} --impute zero.")
-    rows, columns = np.nonzero(~np.isfinite(X))
-    places = [
-        f"row {row + 1 + first_row} ({features[column]})"
-        for row, column in zip(rows.tolist(), columns.tolist(), strict=True)
-    ]
-    what = "Infinite" if np.isinf(X[rows, columns]).all() else "Missing"
-    raise FileError(
-        f"{what} values in {counted(len(set(rows.tolist())), 'row')}: {listed(places)}. "
-        f"Repair them, {remedy} --impute {', '.join(IMPUTATIONS[:-1])} or {IMPUTATIONS[-1]}."
-    )
-
-
-def fill_values(X: Any, impute: str, features: Sequence[str]) -> Array:
-    """What goes into the gaps of each column."""
-    if impute not in IMPUTATIONS:
-        raise FileError(f"--impute must be one of {', '.join(IMPUTATIONS)}. Got {impute!r} instead.")
-    if impute == "zero" or issparse(X):
-        return np.zeros(X.shape[1])
-    known = np.where(np.isfinite(X), X, np.nan)
-    empty = np.isnan(known).all(axis=0)
-    if empty.any():
-        raise FileError(f"Column {features[int(empty.argmax())]!r} has no value to fill gaps from. Leave it out.")
-    return np.asarray(np.nanmean(known, axis=0) if impute == "mean" else np.nanmedian(known, axis=0), dtype=np.float64)
-
-
-def filled(X: Any, fill: Array) -> Any:
-    """The gaps filled."""
-    if issparse(X):
-        X = X.copy()
-        X.data[~np.isfinite(X.data)] = 0
-        return X
-    return np.where(np.isfinite(X), X, fill.astype(X.dtype))
 
 
 def learn_scaling(recipe: Recipe, X: Any, scale: str) -> Recipe:

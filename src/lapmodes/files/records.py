@@ -1,20 +1,84 @@
-"""Tables that are not stored column by column: JSON records, and the sheets of a workbook."""
+"""Tables as other programs store them: Parquet, Arrow's own files (also known as Feather), JSON records, and sheets."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from .base import FileError, Format, Reading, Table, first_line, listed, require
-from .columns import check_distinct
+from .base import FileError, Format, Reading, Table, check_distinct, first_line, listed, require
+from .layout import LOOKED_AT, find_header
 from .numerals import understood
 from .streams import check_unpacked, encoding_lines, opened, text_encoding
 
 LINES = 'JSON with a record a line, as in {"a": 1}'
 ARRAY = 'JSON with an array of records, as in [{"a": 1}, {"a": 2}]'
+ARROW_PURPOSE = "Reading and writing Parquet and Arrow files"
+
+
+def read_parquet(path: Path, reading: Reading) -> Table:
+    """All columns."""
+    with _whole_file_sentence(path, "Parquet"):
+        return Table(columns=_open_parquet(path).read())
+
+
+def parquet_batches(
+    path: Path, reading: Reading, columns: Sequence[str], numeric: Sequence[str], rows: int
+) -> Iterator[Table]:
+    """Some columns, piece by piece."""
+    pa = require("pyarrow", "cli", ARROW_PURPOSE)
+    with _whole_file_sentence(path, "Parquet"):
+        for batch in _open_parquet(path).iter_batches(batch_size=rows, columns=list(columns), use_threads=False):
+            yield Table(columns=pa.Table.from_batches([batch]))
+
+
+def parquet_columns(path: Path, reading: Reading) -> list[str]:
+    """Names of the columns."""
+    with _whole_file_sentence(path, "Parquet"):
+        return list(_open_parquet(path).schema_arrow.names)
+
+
+def parquet_writer(stream: Any, schema: Any, suffix: str) -> Any:
+    """Takes tables and writes Parquet."""
+    return require("pyarrow.parquet", "cli", ARROW_PURPOSE).ParquetWriter(stream, schema, compression="zstd")
+
+
+def read_feather(path: Path, reading: Reading) -> Table:
+    """All columns."""
+    with _whole_file_sentence(path, "Arrow"):
+        return Table(columns=_open_feather(path).read_all())
+
+
+def feather_batches(
+    path: Path, reading: Reading, columns: Sequence[str], numeric: Sequence[str], rows: int
+) -> Iterator[Table]:
+    """Some columns, in pieces of at most the batches of the file."""
+    pa = require("pyarrow", "cli", ARROW_PURPOSE)
+    with _whole_file_sentence(path, "Arrow"):
+        file = _open_feather(path)
+        for i in range(file.num_record_batches):
+            batch = pa.Table.from_batches([file.get_batch(i)]).select(list(columns))
+            for start in range(0, batch.num_rows, rows):
+                yield Table(columns=batch.slice(start, rows))
+
+
+def feather_columns(path: Path, reading: Reading) -> list[str]:
+    """Names of the columns."""
+    with _whole_file_sentence(path, "Arrow"):
+        return list(_open_feather(path).schema.names)
+
+
+def feather_writer(stream: Any, schema: Any, suffix: str) -> Any:
+    """Takes tables and writes an Arrow file."""
+    ipc = require("pyarrow.ipc", "cli", ARROW_PURPOSE)
+    return ipc.new_file(stream, schema, options=ipc.IpcWriteOptions(compression="lz4"))
+
+
+PARQUET = Format(read_parquet, parquet_batches, parquet_columns, parquet_writer)
+FEATHER = Format(read_feather, feather_batches, feather_columns, feather_writer)
 
 
 def read_json(path: Path, reading: Reading) -> Table:
@@ -48,16 +112,38 @@ def read_sheet(path: Path, reading: Reading) -> Table:
     if len(used) != 1:
         what = f"several: {listed(used)}" if used else "none"
         raise FileError(f"{str(path)!r} must hold one sheet with values. It holds {what}. Save the sheet as CSV.")
-    names, *rows = sheets[used[0]]
-    labels = [f"column_{i + 1}" if name is None else str(name) for i, name in enumerate(names)]
-    check_distinct(path, labels)
-    columns = {name: [row[i] if i < len(row) else None for row in rows] for i, name in enumerate(labels)}
-    return understood(_arrow(columns), reading)
+    rows = sheets[used[0]]
+    header = find_header([["" if cell is None else str(cell).strip() for cell in row] for row in rows[:LOOKED_AT]])
+    check_distinct(path, header.names)
+    rows = rows[header.first :]
+    columns = {name: [row[i] if i < len(row) else None for row in rows] for i, name in enumerate(header.names)}
+    table = understood(_arrow(columns), reading)
+    return replace(table, understood=(*header.lines, *table.understood))
 
 
 JSON = Format(read_json)
 JSON_LINES = Format(read_json_lines)
 SHEET = Format(read_sheet)
+
+
+def _open_parquet(path: Path) -> Any:
+    return require("pyarrow.parquet", "cli", ARROW_PURPOSE).ParquetFile(path, memory_map=False, pre_buffer=False)
+
+
+def _open_feather(path: Path) -> Any:
+    pa = require("pyarrow", "cli", ARROW_PURPOSE)
+    return require("pyarrow.ipc", "cli", ARROW_PURPOSE).open_file(pa.memory_map(str(path)))
+
+
+@contextmanager
+def _whole_file_sentence(path: Path, kind: str) -> Iterator[None]:
+    """Arrow's errors in one sentence about the file."""
+    try:
+        yield
+    except FileError:
+        raise
+    except (ValueError, OSError, NotImplementedError, EOFError) as error:
+        raise FileError(f"{str(path)!r} is not a whole {kind} file: {first_line(error)}.") from error
 
 
 def _filled_rows(sheet: Any) -> list[Sequence[Any]]:

@@ -23,25 +23,29 @@ SPARSE_ROWS = 4096
 
 
 class TableSink:
-    """Rows `cluster`, then a column for each cluster, as CSV, Parquet or Arrow."""
+    """Columns `cluster`, `gaps` where rows have some, then one for each cluster, as CSV, Parquet or Arrow."""
 
-    def __init__(self, path: Path, suffix: str, n_clusters: int, *, soft: bool) -> None:
+    def __init__(self, path: Path, suffix: str, n_clusters: int, *, soft: bool, gaps: bool) -> None:
         self._pa = require("pyarrow", "cli", "Writing tables")
-        self._n, self._soft, self._suffix = n_clusters, soft, suffix
+        self._n, self._soft, self._suffix, self._gaps = n_clusters, soft, suffix, gaps
         self._stream = open(path, "wb")  # noqa: SIM115 - closed by close()
         self._writer: Any = None
 
-    def write(self, labels: Array, Z: Any, kept: Any = None) -> None:
-        """Append rows; `kept` is an Arrow table of columns to copy in front of them."""
+    def write(self, labels: Array, Z: Any, kept: Any = None, gaps: Array | None = None) -> None:
+        """Append rows; `kept` is an Arrow table of columns to copy in front of them, `gaps` counts missing values."""
+        gaps = np.zeros(len(labels), dtype=np.int32) if gaps is None else gaps
         if not issparse(Z) or not self._soft:
-            return self._append(labels, Z, kept)
+            return self._append(labels, Z, kept, gaps)
         for start in range(0, Z.shape[0], SPARSE_ROWS):
             rows = slice(start, start + SPARSE_ROWS)
-            self._append(labels[rows], Z[rows].toarray(), None if kept is None else kept.slice(start, SPARSE_ROWS))
+            some = None if kept is None else kept.slice(start, SPARSE_ROWS)
+            self._append(labels[rows], Z[rows].toarray(), some, gaps[rows])
 
-    def _append(self, labels: Array, Z: Any, kept: Any) -> None:
+    def _append(self, labels: Array, Z: Any, kept: Any, gaps: Array) -> None:
         columns: dict[str, Any] = {} if kept is None else dict(zip(kept.column_names, kept.columns, strict=True))
         columns["cluster"] = arrow_array(labels.astype(np.int32))
+        if self._gaps:
+            columns["gaps"] = arrow_array(gaps.astype(np.int32))
         if self._soft:
             columns |= {f"cluster_{k}": arrow_array(Z[:, k]) for k in range(self._n)}
         table = self._pa.table(columns)
@@ -64,7 +68,7 @@ class ArraySink:
         self._labels: list[Array] = []
         self._Z: list[Any] = []
 
-    def write(self, labels: Array, Z: Any, kept: Any = None) -> None:
+    def write(self, labels: Array, Z: Any, kept: Any = None, gaps: Array | None = None) -> None:
         """Keep rows for the end."""
         self._labels.append(labels)
         if self._soft or self._suffix == ".h5ad":
@@ -93,14 +97,14 @@ class ArraySink:
 
 @contextmanager
 def sink(
-    target: Path, n_clusters: int, *, soft: bool = True, row_names: tuple[str, ...] | None = None
+    target: Path, n_clusters: int, *, soft: bool = True, row_names: tuple[str, ...] | None = None, gaps: bool = False
 ) -> Iterator[TableSink | ArraySink]:
     """Where rows of clusters go; the file appears when all of them are in it."""
     suffix = target.suffix.lower()
     with whole_file(target) as partial:
         out: TableSink | ArraySink
         if suffix in TABLE_FORMATS:
-            out = TableSink(partial, suffix, n_clusters, soft=soft)
+            out = TableSink(partial, suffix, n_clusters, soft=soft, gaps=gaps)
         elif suffix in MATRIX_FORMATS:
             out = ArraySink(partial, suffix, soft=soft, row_names=row_names)
         else:

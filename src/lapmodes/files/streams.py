@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import codecs
+import io
+import re
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -51,6 +53,29 @@ def opened(path: Path) -> Iterator[Any]:
         else:
             with pa.OSFile(str(path)) as stream:
                 yield stream
+
+
+class Squeezed(io.RawIOBase):
+    """A stream of lines in which one space stands between cells, and none before or behind them."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream, self._left, self._ready = stream, b"", b""
+
+    def readable(self) -> bool:
+        """It can be read."""
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """About so many bytes."""
+        while not self._ready:
+            chunk = self._stream.read(2**20)
+            whole, sign, self._left = (self._left + chunk).rpartition(b"\n") if chunk else (self._left, b"", b"")
+            self._ready = re.sub(rb"(?m)^ | (?=\r?$)", b"", re.sub(rb"[ \t]+", b" ", whole)) + sign
+            if not chunk:
+                break
+        size = len(self._ready) if size < 0 else size
+        out, self._ready = self._ready[:size], self._ready[size:]
+        return out
 
 
 def text_encoding(path: Path, reading: Reading) -> str:

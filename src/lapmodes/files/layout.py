@@ -1,0 +1,236 @@
+"""Where the data of a text table or of a sheet begin and end: titles, comments, header, units, totals."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .base import listed
+
+DELIMITERS = ",;\t|"
+COMMENT = "#"
+LOOKED_AT = 30
+"""Rows from which the header is found."""
+MOST_TITLES = 10
+NUMBER = re.compile(r"\s*[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?\s*")
+MEASURE = re.compile(
+    r"[-+(\u2212]?\s*(\W|[A-Z]{3})?\s*[-+]?\d[\d.,'\u2019\s]*([eE][-+]?\d+)?\s*(\W|[A-Za-z]{1,3})?\s*[-)]?"
+)
+"""A number, perhaps with a currency sign before it or a unit behind it."""
+MARK = re.compile(r"\W{1,3}|n\W?\s?[ad]\W?|null|none|nan|missing", re.IGNORECASE)
+SUMS = {"total", "totals", "grand total", "sum", "sums", "summe", "gesamt", "gesamtsumme", "insgesamt", "somme"}
+SUMS |= {"total général", "totale", "suma", "totaal", "summa", "razem"}
+MEANS = {"average", "mean", "mittelwert", "durchschnitt", "moyenne", "media", "gemiddelde", "medelvärde", "średnia"}
+"""How a row begins that sums up those above it, or averages them."""
+
+
+@dataclass(frozen=True)
+class Header:
+    """The names of columns and where the data begin."""
+
+    names: tuple[str, ...]
+    first: int
+    """Rows before the first row of data."""
+    lines: tuple[str, ...] = ()
+    """What was passed over, for the person who reads it."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a text table is laid out."""
+
+    delimiter: str
+    names: tuple[str, ...]
+    skipped: int
+    """Lines before the first line of data."""
+    aligned: bool = False
+    """Whether several spaces may stand between cells."""
+    quoted: bool = False
+    lines: tuple[str, ...] = ()
+
+
+def find_layout(text: str, delimiter: str | None, *, whole: bool) -> Layout:
+    """The layout of a table from its first lines; `whole` says that there are no others."""
+    said = re.match(r"sep=(.)\s*[\r\n]+", text)  # how Excel is told the delimiter
+    above, text = (1, text[said.end() :]) if said else (0, text)
+    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith(COMMENT)]
+    lines = lines if whole or len(lines) < 2 else lines[:-1]
+    if not lines:
+        return Layout(",", (), 0)
+    sign = delimiter or (said[1] if said else guess_delimiter(lines))
+    aligned = sign == " " and any("  " in line.strip() for line in lines)
+    rows, ends, comment = _rows(text, sign, aligned=aligned)
+    rows = rows if whole or len(rows) < 2 else rows[:-1]
+    if not rows:
+        return Layout(",", (), 0)
+    header = find_header(rows, comment)
+    skipped = ends[header.first - 1] if header.first else ends[0] - 1
+    return Layout(sign, header.names, above + skipped, aligned, '"' in text, header.lines)
+
+
+def _rows(text: str, sign: str, *, aligned: bool) -> tuple[list[list[str]], list[int], list[str]]:
+    """The cells of each row, the line on which it ends, and the cells of the last comment before them."""
+    rows: list[list[str]] = []
+    ends: list[int] = []
+    comment: list[str] = []
+    reader = csv.reader(text.splitlines(keepends=True), delimiter=sign)
+    for cells in _until_error(reader):
+        cells = [cell for cell in cells if cell] if aligned else cells
+        if cells and cells[0].lstrip().startswith(COMMENT):
+            first = cells[0].lstrip().removeprefix(COMMENT)
+            comment = comment if rows else [first, *cells[1:]] if first.strip() else cells[1:]
+        elif any(cell.strip() for cell in cells):
+            rows.append([cell.strip() for cell in cells])
+            ends.append(reader.line_num)
+    return rows, ends, comment
+
+
+def _until_error(reader: Any) -> Iterator[list[str]]:
+    """What can be split; Arrow says what is wrong with the rest."""
+    try:
+        yield from reader
+    except csv.Error:
+        return
+
+
+def find_header(rows: Sequence[Sequence[str]], comment: Sequence[str] = ()) -> Header:
+    """The names of columns in the first rows, which may be preceded by titles and followed by units."""
+    usual = Counter(len(row) for row in rows[-LOOKED_AT:]).most_common(1)[0][0]
+    first = _n_titles(rows, usual)
+    lines = [f"Passed over a title: {' '.join(filter(None, row))[:60]!r}." for row in rows[:first]]
+    row, data = rows[first], rows[first + 1 : first + LOOKED_AT]
+    if _is_data(row, data):
+        names = list(comment) if len(comment) == len(row) else [""] * len(row)
+        if not comment and not all(map(is_number, filter(None, row))):
+            lines.append("Took the first line as data, since it holds numbers as the next ones do.")
+        return Header(named(names), first, tuple(lines))
+    names, first = list(row), first + 1
+    if len(names) == usual - 1:  # a delimiter at the end of each row, or names of rows without a heading
+        names = [*names, ""] if all(cells[-1] == "" for cells in data if len(cells) == usual) else ["", *names]
+    if _is_second_header(rows, first):
+        second, first = rows[first], first + 1
+        if any(other and not name for name, other in zip(names, second, strict=False)):
+            names = _joined(names, second)
+        else:
+            lines.append(f"Passed over a row of units: {listed([cell for cell in second if cell])}.")
+    return Header(named(names), first, tuple(lines))
+
+
+def named(names: Sequence[str]) -> tuple[str, ...]:
+    """The names without space around them; a column without a name is called by its number."""
+    return tuple(" ".join(name.split()) or f"column_{i + 1}" for i, name in enumerate(names))
+
+
+def is_number(cell: str) -> bool:
+    """Whether a cell holds nothing but a number, perhaps with a unit."""
+    return bool(NUMBER.fullmatch(cell) or MEASURE.fullmatch(cell))
+
+
+def _n_titles(rows: Sequence[Sequence[str]], usual: int) -> int:
+    """How many of the first rows are titles: a single cell above rows of several."""
+    count = 0
+    while usual > 1 and count < min(MOST_TITLES, len(rows) - 1):
+        row, following = rows[count], rows[count + 1]
+        alone = len(list(filter(None, row))) <= 1 and not any(map(is_number, filter(None, row)))
+        if not alone or (len(row) == usual and any(map(is_number, following))):
+            break
+        count += 1
+    return count
+
+
+def _is_data(row: Sequence[str], data: Sequence[Sequence[str]]) -> bool:
+    """Whether the first row is one of data: numbers only, or numbers where the next rows have them and no others."""
+    filled = [cell for cell in row if cell]
+    numbers = [cell for cell in filled if is_number(cell)]
+    if filled and len(numbers) == len(filled):
+        index = row[0] == "" and all(other[0] for other in data)  # the rows have names and that column has none
+        return not (_are_labels(numbers) and (len(numbers) > 3 or index))
+    if not numbers or not data or _are_labels(numbers):
+        return False
+    return all([is_number(cell) for cell in row] == [is_number(cell) for cell in other] for other in data[:5])
+
+
+def _are_labels(numbers: Sequence[str]) -> bool:
+    """Whether numbers may be names of columns: years, or a count."""
+    if not all(re.fullmatch(r"\d+", cell) for cell in numbers):
+        return False
+    values = [int(cell) for cell in numbers]
+    return all(1500 <= value <= 2100 for value in values) or values == list(range(values[0], values[0] + len(values)))
+
+
+def _is_second_header(rows: Sequence[Sequence[str]], at: int) -> bool:
+    """Whether a row has words in all columns in which the rows below it have numbers."""
+    if len(rows) < at + 2:
+        return False
+    row, data = rows[at], [other for other in rows[at + 1 : at + LOOKED_AT] if len(other) == len(rows[at])]
+    numeric = [i for i in range(len(row)) if data and all(is_number(other[i]) or not other[i] for other in data)]
+    numeric = [i for i in numeric if any(other[i] for other in data)]
+    words = [row[i] for i in numeric if row[i] and not _is_mark(row[i])]
+    return bool(words) and not any(is_number(cell) for cell in row)
+
+
+def _is_mark(cell: str) -> bool:
+    """Whether a cell may say that there is no value."""
+    return cell != "%" and MARK.fullmatch(cell) is not None
+
+
+def _joined(upper: Sequence[str], lower: Sequence[str]) -> list[str]:
+    """Names of two rows, where an upper one stands for several columns."""
+    names, group = [], ""
+    for above, below in zip(upper, lower, strict=False):
+        group = above or group
+        names.append(f"{group} {below}".strip() if below else above)
+    return names
+
+
+def guess_delimiter(lines: Sequence[str]) -> str:
+    """The sign that splits the most lines into the same number of cells, more than one; else spaces, if they do so.
+
+    Commas come last, since they may stand within numbers too.
+    """
+
+    def evenness(sign: str) -> tuple[float, bool, int]:
+        counts = [line.count(sign) for line in lines[:100]]
+        usual = max(set(counts), key=counts.count)
+        return (counts.count(usual) / len(counts), sign != ",", usual) if usual else (0.0, False, 0)
+
+    best = max(DELIMITERS, key=evenness)
+    if best == "," and "," not in lines[0] and all(NUMBER.fullmatch(line) for line in lines[1:]):
+        return ";"  # one column, with decimal commas
+    if any(best in line for line in lines):
+        return best
+    spaces = {len(line.split()) for line in lines[1:]}
+    return " " if len(spaces) == 1 and spaces != {1} else ","
+
+
+def without_totals(texts: Any, numbers: Any) -> tuple[Any, tuple[str, ...]]:
+    """The table without a last row that sums up the others, and a sentence about it."""
+    import pyarrow.compute as pc
+
+    last = numbers.num_rows - 1
+    cells = [str(column[last].as_py() or "").strip() for column in texts.columns] if last > 2 else []
+    word = next((cell for cell in cells if cell), "")
+    rule = {True: pc.sum, False: pc.mean}.get(_is_sum(word))
+    if rule is None or not any(_is_result(column, rule) for column in numbers.columns):
+        return numbers, ()
+    return numbers.slice(0, last), (f"Passed over the last row, which sums up the others ({word!r}).",)
+
+
+def _is_sum(word: str) -> bool | None:
+    """Whether a word is one for a sum; False for that of a mean, None for any other."""
+    word = word.strip(" :").lower()
+    return True if word in SUMS else False if word in MEANS else None
+
+
+def _is_result(column: Any, rule: Any) -> bool:
+    """Whether the last value comes from the others by this rule, within rounding."""
+    from pyarrow import types
+
+    if not (types.is_integer(column.type) or types.is_floating(column.type)) or column[-1].as_py() is None:
+        return False
+    found, value = rule(column.slice(0, len(column) - 1)).as_py(), float(column[-1].as_py())
+    return found is not None and abs(float(found) - value) <= 1e-3 * max(abs(value), 1e-9)
