@@ -26,7 +26,7 @@ FOLDED = 1500
 PROFILED = 20_000
 """Rows from which quantiles are taken, or fewer where there are many columns."""
 PROFILED_ENTRIES = 4_000_000
-NOTABLE, STRIKING = 0.5, 1.2
+NOTABLE, STRIKING = 0.5, 1.5
 """Differences, in units of the spread of all rows, from which words name a column, and call it much higher or lower."""
 IN_WORDS = 3
 STEPS = 5
