@@ -28,12 +28,14 @@ ROOMS = {
     | {"image", "path", "plotting", "metrics", "start", "graph"}
     | {"_special_cases", "_estimator", "_persistence", "_settings", "_validation", "_warnings"},
     "image": {"plotting", "graph", "_estimator", "_warnings", "_records", "_rows"},
-    "selection": {"plotting", "_estimator", "_fit", "_settings", "start", "graph", "_progress", "_records", "_rows"},
+    "selection": {"_estimator", "_n_clusters", "_progress"},
     "path": {"_estimator", "_fit", "_predict", "_settings", "_validation", "_progress", "_warnings"},
-    "plotting": {"metrics", "_records", "_rows"},
     "_special_cases": {"_estimator", "_settings"},
     "_estimator": BASE
-    | {"_fit", "_persistence", "_predict", "_row_map", "_settings", "_validation", "_warnings", "solve"},
+    | {"_fit", "_n_clusters", "_persistence", "_predict", "_row_map", "_settings", "_validation", "_warnings", "solve"},
+    "_n_clusters": {"plotting", "_fit", "_settings", "_validation", "start", "graph"}
+    | {"_progress", "_records", "_rows"},
+    "plotting": {"metrics", "_records", "_rows"},
     "_persistence": {"_predict", "_fit", "_row_map", "_settings", "_archives", "_records", "graph"},
     "_predict": {"_fit", "_row_map", "_settings", "_validation", "metrics", "graph", "solve", "_records", "_rows"},
     "_fit": {"start", "_settings", "_validation", "graph", "solve", "_progress", "_records", "_rows"},

@@ -7,10 +7,11 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
+from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.neighbors import NearestNeighbors
 
-from lapmodes import LaplacianKModes, Selection, select
-from lapmodes.selection import TABLE
+from lapmodes import KModes, LaplacianKModes, Selection, load, select
+from lapmodes._n_clusters import TABLE, _conclusion
 
 CORNERS = np.array([[0, 0], [9, 0], [0, 10], [11, 11]])
 
@@ -90,7 +91,9 @@ def test_criteria_agree_within_one(others, unanimous):
     preferred = dict(zip(("agreement", "stability", "eigengap", "valley"), [4, *others], strict=True))
     found = Selection(4, 1.0, 1.0, np.empty(0, dtype=TABLE), preferred, {})
     assert found.unanimous is unanimous
-    assert str(found).startswith("4 clusters recommended. The criteria " + ("agree" if unanimous else "disagree"))
+    assert found.verdict == ("clear" if unanimous else "disputed")
+    assert str(found).startswith("4 clusters recommended")
+    assert ("disagree" in str(found)) is not unanimous
     assert all(f"{name} {K}" in str(found) for name, K in preferred.items())
 
 
@@ -184,9 +187,79 @@ AWKWARD = {
 def test_draws_with_fewer_neighbours_are_no_error(name, n_neighbors):
     X = AWKWARD[name]
     found = select(X, random_state=0, n_neighbors=n_neighbors)
-    assert 2 <= found.n_clusters <= max(2, np.sqrt(len(X)))
+    assert 1 <= found.n_clusters <= max(2, np.sqrt(len(X)))
     for field in ("agreement", "stability", "support"):
         values = found.table[field][~np.isnan(found.table[field])]
         assert ((values >= -1) & (values <= 1)).all(), field
     refit = LaplacianKModes(found.n_clusters, n_neighbors=n_neighbors, random_state=0).fit(X)
     np.testing.assert_array_equal(refit.labels_, found.labels[found.n_clusters])
+
+
+# Honesty: no clear clusters, a second look, a spread, and the estimator's own choice.
+
+ONE_HEAP = {
+    "a Gaussian": lambda rng: rng.normal(size=(300, 2)),
+    "a box": lambda rng: rng.uniform(size=(300, 2)),
+    "many dimensions": lambda rng: rng.normal(size=(200, 20)),
+    "a line": lambda rng: rng.normal(size=(200, 1)),
+}
+
+
+@pytest.mark.parametrize("name", ONE_HEAP)
+def test_one_heap_has_no_clear_clusters(name):
+    X = ONE_HEAP[name](np.random.default_rng(0))
+    found = select(X, range(2, 7), random_state=0)
+    assert (found.n_clusters, found.verdict) == (1, "none")
+    assert found.also == min(found.preferred.values()) and f"look at {found.also}" in str(found)
+    np.testing.assert_array_equal(found.labels[1], 0)
+
+
+def test_another_number_is_named_where_criteria_disagree():
+    preferred = {"agreement": 4, "stability": 2, "eigengap": 7, "valley": 2}
+    table = np.zeros(6, dtype=TABLE)
+    table["n_clusters"], table["valley"] = np.arange(2, 8), 0.5
+    for name, K in preferred.items():
+        table[name][K - 2] = 1.0
+    found = _conclusion(table, {K: np.zeros(3, int) for K in range(2, 8)}, 2)
+    assert (found.n_clusters, found.also, found.verdict) == (4, 2, "disputed")
+    assert found.preferred == preferred
+
+
+def test_the_spread_covers_what_other_orders_of_the_rows_give():
+    """Clusters that overlap: the stability moves with the draws, by about as much as the spread says."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 2)) + 2.2 * np.repeat(np.eye(3, 2), 50, axis=0)
+    found = [select(X[rng.permutation(150)], [3], random_state=i).table for i in range(4)]
+    stability, spread = np.array([(table["stability"][0], table["spread"][0]) for table in found]).T
+    assert (spread > 0).all()
+    assert np.ptp(stability) <= 4 * spread.max()
+
+
+def test_the_estimator_leaves_the_number_to_select(four, tmp_path):
+    model = LaplacianKModes("auto", random_state=0).fit(four)
+    assert (model.n_clusters, model.n_clusters_) == ("auto", 4)
+    np.testing.assert_array_equal(model.labels_, LaplacianKModes(4, random_state=0).fit(four).labels_)
+    model.save(tmp_path / "model.npz")
+    again = load(tmp_path / "model.npz")
+    assert again.n_clusters_ == 4 and again.predict_proba(four + 0.1).shape == (240, 4)
+    heap = np.random.default_rng(0).normal(size=(300, 2))
+    assert LaplacianKModes("auto", random_state=0).fit(heap).n_clusters_ == 1
+    with pytest.raises(ValueError, match="'auto' needs a graph"):
+        KModes("auto").fit(four)
+
+
+def test_many_rows_are_compared_on_some(four, monkeypatch):
+    monkeypatch.setattr("lapmodes._n_clusters.COMPARED_ROWS", 100)
+    weight = np.random.default_rng(0).uniform(0.5, 2, 240)
+    assert LaplacianKModes("auto", random_state=0).fit(four, sample_weight=weight).n_clusters_ == 4
+    W = LaplacianKModes(2, random_state=0).fit(four).graph_
+    assert LaplacianKModes("auto", random_state=0).fit(four, graph=W).labels_.shape == (240,)
+
+
+def test_a_score_without_labels_finds_a_bandwidth(four):
+    """The best of a grid is near the width that the rule of thumb for a Gaussian kernel gives, not at its ends."""
+    grid = {"bandwidth": [0.01, 0.1, 0.5, 3.0, 30.0]}
+    search = GridSearchCV(LaplacianKModes(4, random_state=0), grid, cv=KFold(3, shuffle=True, random_state=0)).fit(four)
+    assert search.best_params_ == {"bandwidth": 0.5}
+    model = search.best_estimator_
+    assert model.score(four) == pytest.approx(model.score_samples(four).mean())

@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._fit import Prepared, prepare, solve
+from ._n_clusters import choose_n_clusters
 from ._persistence import save_model
 from ._predict import NewPoints, Trained
 from ._progress import Progress, watch
@@ -56,8 +57,9 @@ class LaplacianKModes(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, New
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters.
+    n_clusters : int or 'auto', default=8
+        Number of clusters. 'auto' leaves it to :func:`lapmodes.select`, which compares numbers on at most 3,000 of the
+        samples; the attribute `n_clusters_` has the outcome, 1 where there are no clear clusters.
     lam : float or 'auto', default='auto'
         Smoothness of the assignments over the graph; exactly the paper's lambda. 0 is K-modes, for which no
         graph is built. 'auto' is 1 over the graph's mean degree, less where a cluster would die of it.
@@ -108,6 +110,8 @@ class LaplacianKModes(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, New
 
     Attributes
     ----------
+    n_clusters_ : int
+        Number of clusters.
     labels_ : ndarray of shape (n_samples,)
         Cluster of largest assignment.
     assignments_ : ndarray of shape (n_samples, n_clusters)
@@ -173,7 +177,7 @@ class LaplacianKModes(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, New
     @refuses_old_names
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: int | str = 8,
         *,
         lam: float | str = "auto",
         bandwidth: float | str = "auto",
@@ -285,10 +289,14 @@ class LaplacianKModes(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, New
         if points.shape[0] < K:
             rows = RowMap.of(X, checked, settings.threads, merge=False)
             points = rows.take(X)
+        given_rows = rows.take_given(checked, X.dtype)
+        if settings.chosen_by_data:
+            K = choose_n_clusters(points, given_rows, settings, progress)
+            settings = replace(settings, n_clusters=K)
         if not isinstance(settings.init, str):
             init = check_init(settings.owner, settings.init, n, X.shape[1], K)
             settings = replace(settings, init=(init[0], rows.take(init[1])) if isinstance(init, tuple) else init)
-        return settings, rows, prepare(points, rows.take_given(checked, X.dtype), settings, progress)
+        return settings, rows, prepare(points, given_rows, settings, progress)
 
     def _validate(self, X: Any, reset: bool) -> Any:
         """X as a finite array or canonical CSR matrix, its rows of unit length for the cosine metric."""
@@ -312,6 +320,7 @@ class LaplacianKModes(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, New
         self.labels_ = rows.spread(solution.labels)
         self.probabilities_ = largest_values(self.assignments_)
         self.cluster_centers_ = solution.C
+        self.n_clusters_ = int(solution.C.shape[0])
         self.exemplars_ = rows.take(np.arange(rows.n_samples))[nearest_points(problem.points, solution.C)]
         self.objective_ = solution.objective
         self.gap_ = solution.gap

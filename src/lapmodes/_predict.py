@@ -167,6 +167,28 @@ class NewPoints(TransformerMixin):
         return scores
 
     @available_if(_has_density)  # type: ignore[untyped-decorator]
+    def score(self, X: Any, y: Any = None) -> float:
+        """Mean of :meth:`score_samples`: how likely new points are under the density of all clusters together.
+
+        It compares bandwidths, and columns or rows to leave out, on points that the model has not seen. It does not
+        compare numbers of clusters, nor `lam`: these share out one and the same density. For them there is
+        :func:`lapmodes.select`.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_queries, n_features)
+            New points.
+        y : ignored
+            As in other clusterings.
+
+        Returns
+        -------
+        float
+            Higher is better.
+        """
+        return float(self.score_samples(X).mean())
+
+    @available_if(_has_density)  # type: ignore[untyped-decorator]
     def outlier_score(self, X: Any) -> Array:
         """How far new points are from belonging to a cluster: 0 at the heart of one, towards 1 for outliers.
 

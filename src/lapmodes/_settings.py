@@ -39,7 +39,10 @@ def is_number(value: Any, kind: type = Real, low: float = -np.inf) -> bool:
 
 
 CONSTRAINTS: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    "n_clusters": ("an int of at least 1", lambda value: is_number(value, Integral, 1)),
+    "n_clusters": (
+        "an int of at least 1 or 'auto'",
+        lambda value: is_number(value, Integral, 1) or (isinstance(value, str) and value == "auto"),
+    ),
     "lam": (
         "a finite float of at least 0 or 'auto'",
         lambda value: is_number(value, low=0) or (isinstance(value, str) and value == "auto"),
@@ -99,6 +102,8 @@ class Settings:
     owner: str
     """Name of the estimator, for messages."""
     n_clusters: int
+    chosen_by_data: bool
+    """Whether the number of clusters is yet to be chosen; until then it is 2."""
     lam: float | None
     """None: one over the graph's mean degree, less where a cluster would die of it."""
     bandwidth: float | str
@@ -130,10 +135,13 @@ def resolve_settings(owner: str, values: dict[str, Any], graph_given: bool, step
     affinity = _graph_kind(values, graph_given, steps)
     if isinstance(init, str) and init == "auto":
         init = "k-means" if affinity is None else "consensus"
-    tol = float(values["tol"])
+    tol, chosen_by_data = float(values["tol"]), isinstance(values["n_clusters"], str)
+    if chosen_by_data and not (isinstance(init, str) and init == "consensus"):
+        raise ValueError("n_clusters='auto' needs a graph and the start 'consensus': leave 'lam' and 'init' at 'auto'.")
     return Settings(
         owner=owner,
-        n_clusters=int(values["n_clusters"]),
+        n_clusters=2 if chosen_by_data else int(values["n_clusters"]),
+        chosen_by_data=chosen_by_data,
         lam=None if isinstance(lam, str) else float(lam),
         bandwidth=values["bandwidth"] if isinstance(values["bandwidth"], str) else float(values["bandwidth"]),
         affinity=affinity,

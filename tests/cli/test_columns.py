@@ -94,7 +94,7 @@ def test_a_yes_no_column_that_decides_is_named(here, lapmodes):
 def test_columns_that_are_not_used_describe_the_clusters(here, lapmodes, columns, monkeypatch):
     contents = []
     monkeypatch.setattr(
-        "lapmodes.report.write_page", lambda file, content, **_: contents.append(content) or file.touch()
+        "lapmodes.report.write_page", lambda file, content, *_: contents.append(content) or file.touch()
     )
     columns["grade"] = [None if i < 4 else f"grade {i % 5}" for i in range(N)]
     columns["free text"] = [f"note {i}" for i in range(N)]

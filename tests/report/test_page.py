@@ -169,7 +169,11 @@ def test_the_selection_is_shown(tmp_path, told_model, told_rows):
     content = replace(report_content(told_model, told_rows), selection=found, notes=("Watch out.",))
     write_page(tmp_path / "r.html", content)
     text = (tmp_path / "r.html").read_text()
-    assert "3 (chosen)" in text and "3 clusters: it is the largest number" in text and "Watch out." in text
+    assert (
+        "3 (chosen)" in text
+        and "3 clusters: unlike ways of clustering agree on it best" in text
+        and "Watch out." in text
+    )
     assert text.count('<th scope="row" role="rowheader">4</th>') == 1
     charts = text[text.index('id="number"') : text.index('id="uncertain"')]
     assert charts.count('class="small-chart"') == charts.count('class="chosen"') == 1 + len(found.preferred)

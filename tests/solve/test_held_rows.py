@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from reference import dense_laplacian, energy, random_affinity, simplex_qp
 
 from lapmodes.graph.laplacian import build_graph
+from lapmodes.solve.alternate import hold_rows, solve_free_rows
 from lapmodes.solve.assignments import solve_assignments
-from lapmodes.solve.held_rows import hold_rows, solve_free_rows
 from lapmodes.solve.terms import DenseTerm
 
 

@@ -20,7 +20,7 @@ from ..files.base import counted, existing_file, listed
 from ..files.columns import AS_ASKED, check_known, is_number
 from ..files.recipe import check_directions
 from ..files.screening import decisive_columns
-from ..report.content import selection_reason, selection_rows
+from ..report.content import selection_reason
 from ..report.payload import sample_rows
 from .options import (
     column_list,
@@ -32,6 +32,8 @@ from .options import (
 )
 from .terminal import Bars, warnings_as_notes
 
+BAR = 20
+"""Signs of a full bar."""
 COMPARED_ROWS = 3000
 """Rows on which numbers of clusters are compared."""
 NOT_COMPARED = ("n_clusters", "init", "n_init")
@@ -185,14 +187,24 @@ def choose_n_clusters(run: FitRun, say: Callable[[str], None]) -> FitRun:
         warnings.simplefilter("ignore")  # a number of clusters that does not suit is not the user's mistake
         selection = select(run.points[rows], graph=graph, **parameters)
     run.model.set_params(n_clusters=selection.n_clusters)
-    names, compared = selection_rows(selection)
-    say("  ".join(f"{name:>9}" for name in names))
-    for row in compared:
-        mark = "  *" if row[0] == selection.n_clusters else ""
-        say("  ".join(f"{value:>9.4g}" for value in row) + mark)
-    say(f"Chose {selection.n_clusters} clusters: {selection_reason(selection)}.")
+    for line in comparison_chart(selection):
+        say(line)
+    say(f"Chose {counted(selection.n_clusters, 'cluster')}: {selection_reason(selection)}.")
     seconds = run.seconds | {"choose": round(time.perf_counter() - began, 3)}
     return replace(run, selection=selection, seconds=seconds)
+
+
+def comparison_chart(selection: Selection) -> list[str]:
+    """A line for each number of clusters: bars for the two criteria that decide, within 80 columns."""
+    lines = [f"{'clusters':>9}  {'agreement':<{BAR + 6}} {'stability':<{BAR + 6}} spread"]
+    for row in selection.table[np.unique(selection.table["n_clusters"], return_index=True)[1]]:
+        bars = []
+        for value in (float(row["agreement"]), float(row["stability"])):
+            filled = round(BAR * min(max(np.nan_to_num(value), 0.0), 1.0))
+            bars.append(f"{'#' * filled:<{BAR}} {value:>4.2f} ")
+        mark = "*" if row["n_clusters"] == selection.n_clusters else " "
+        lines.append(f"{row['n_clusters']:>8}{mark}  {bars[0]} {bars[1]} {row['spread']:.2f}")
+    return lines
 
 
 def estimator(options: FitOptions, bars: Bars) -> LaplacianKModes:

@@ -69,7 +69,7 @@ def report_content(run: FitRun, target: Path) -> ReportContent:
     options, recipe, table, rows = run.options, run.recipe, run.table, run.rows
     given = {name for name in OPTION_OF if getattr(options, OPTION_OF[name]) not in (None, "auto", "euclidean")}
     return ReportContent(
-        title=f"{counted(run.model.n_clusters, 'cluster')} in {file_name(options.data).name}",
+        title=f"{counted(run.model.n_clusters_, 'cluster')} in {file_name(options.data).name}",
         model=run.model,
         points=points_of(run.model, run.points),
         rows=run.raw,
@@ -143,7 +143,7 @@ def output_suffix(data: Path) -> str:
 def write_assignments(target: Path, run: FitRun, labels: Array, shares: Any) -> None:
     """Clusters and soft assignments in the format of the input."""
     kept = kept_columns(run.table, column_list(run.options.keep))
-    with sink(target, run.model.n_clusters, row_names=run.table.row_names, gaps=bool(run.gaps.any())) as out:
+    with sink(target, run.model.n_clusters_, row_names=run.table.row_names, gaps=bool(run.gaps.any())) as out:
         out.write(labels, shares, kept, run.gaps)
 
 
@@ -173,14 +173,14 @@ def modes_columns(run: FitRun) -> dict[str, Any]:
     """Each cluster's size and mode in the units of the file."""
     model = run.model
     modes = run.recipe.in_units(model.cluster_centers_)
-    columns: dict[str, Any] = {"cluster": np.arange(model.n_clusters), "rows": cluster_sizes(model)}
+    columns: dict[str, Any] = {"cluster": np.arange(model.n_clusters_), "rows": cluster_sizes(model)}
     return columns | {name: modes[:, i] for i, name in enumerate(run.recipe.features)}
 
 
 def exemplar_columns(run: FitRun) -> dict[str, Any]:
     """The row nearest to each mode, as it stands in the file."""
     model, table, exemplars = run.model, run.table, exemplar_rows(run)
-    columns: dict[str, Any] = {"cluster": np.arange(model.n_clusters), "row": exemplars + 1}
+    columns: dict[str, Any] = {"cluster": np.arange(model.n_clusters_), "row": exemplars + 1}
     if table.columns is not None:
         chosen = table.columns.take(exemplars.tolist())
         return columns | dict(zip(chosen.column_names, chosen.columns, strict=True)) | columns
@@ -198,7 +198,7 @@ def exemplar_rows(run: FitRun) -> Any:
 
 def cluster_sizes(model: Any) -> Any:
     """Rows of the fit in each cluster."""
-    return np.bincount(model.labels_, minlength=model.n_clusters)
+    return np.bincount(model.labels_, minlength=model.n_clusters_)
 
 
 def summary(run: FitRun) -> dict[str, Any]:
@@ -208,7 +208,7 @@ def summary(run: FitRun) -> dict[str, Any]:
         "file": file_name(run.options.data).name,
         "rows": run.table.n_rows,
         "features": len(run.recipe.features),
-        "n_clusters": int(model.n_clusters),
+        "n_clusters": int(model.n_clusters_),
         "sizes": cluster_sizes(model).tolist(),
         "exemplar_rows": (exemplar_rows(run) + 1).tolist(),
         "objective": float(model.objective_),

@@ -109,7 +109,7 @@ def step_of(model: Any, labels: Any) -> Step:
         objective=float(model.objective_),
         gap=float(model.gap_),
         labels=labels,
-        sizes=np.bincount(model.labels_, minlength=model.n_clusters),
+        sizes=np.bincount(model.labels_, minlength=model.n_clusters_),
     )
 
 

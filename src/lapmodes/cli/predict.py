@@ -176,7 +176,7 @@ def map_rows(
         raise FileError(f"{str(options.data)!r} has no rows.")
     parts = pieces if second is not None else lambda: iter([first])  # what fits into memory is read once
     any_gaps = any(recipe.count_gaps(table).any() for table in parts())
-    found = Mapped(np.zeros(prepared.model.n_clusters, dtype=np.int64))
+    found = Mapped(np.zeros(prepared.model.n_clusters_, dtype=np.int64))
     with sink(target, found.sizes.size, soft=options.soft, row_names=first.row_names, gaps=any_gaps) as out:
         for table in parts():
             for line in table.understood:

@@ -62,7 +62,7 @@ class ReportContent:
     @property
     def n_clusters(self) -> int:
         """Number of clusters."""
-        return int(self.model.n_clusters)
+        return int(self.model.n_clusters_)
 
     @property
     def on_the_map(self) -> tuple[Any, Array]:
@@ -91,7 +91,7 @@ def report_content(
     defaults = type(model)().get_params()
     given = tuple(name for name, value in model.get_params().items() if not _same(value, defaults[name]))
     return ReportContent(
-        title=title or f"{counted(model.n_clusters, 'cluster')} of {counted(rows.shape[0], 'row')}",
+        title=title or f"{counted(model.n_clusters_, 'cluster')} of {counted(rows.shape[0], 'row')}",
         model=model,
         points=points_of(model, rows),
         rows=rows,
@@ -129,13 +129,21 @@ def points_of(model: Any, rows: Any) -> Any:
 def selection_reason(selection: Selection) -> str:
     """Why a number of clusters was chosen, and what each criterion would take by itself."""
     says = ", ".join(f"{name} says {k}" for name, k in selection.preferred.items())
-    return f"it is the largest number on which unlike ways of clustering agree best ({says})"
+    if selection.verdict == "none":
+        return (
+            "there are no clear clusters; unlike ways of clustering agree on no number, or no gaps part the clusters "
+            f"({says}). For groups all the same, look at {selection.also}"
+        )
+    why = "unlike ways of clustering agree on it best, and it is the most stable"
+    if selection.verdict == "clear":
+        return f"{why} ({says})"
+    return f"{why}, but the criteria disagree ({says}); also look at {selection.also}"
 
 
 def selection_rows(selection: Selection) -> tuple[tuple[str, ...], tuple[tuple[Any, ...], ...]]:
     """The names of what was compared and a row for each number of clusters; the agreement, which decides, is last."""
-    criteria = [name for name in reversed(list(selection.preferred)) if name != "agreement"]
-    names = ("smallest", *criteria, "agreement")
+    criteria = [name for name in reversed(list(selection.preferred)) if name not in ("agreement", "stability")]
+    names = ("smallest", *criteria, "spread", "stability", "agreement")
     rows = tuple((int(row["n_clusters"]), *(row[name].item() for name in names)) for row in selection.table)
     return ("clusters", *names), rows
 

@@ -83,7 +83,7 @@ def training_score(model: Any, points: Any, density: Array) -> Array:
 def own_densities(model: Any, points: Any) -> Array:
     """Log density of each row of the fit in its own cluster, exactly."""
     own = np.empty(model.labels_.size)
-    step = max(1, CHUNK_ENTRIES // model.n_clusters)
+    step = max(1, CHUNK_ENTRIES // model.n_clusters_)
     with columns_without_names():
         for start in range(0, own.size, step):
             rows = slice(start, start + step)

@@ -138,7 +138,7 @@ def opening(content: SegmentsContent) -> str:
     return (
         f"<header><h1>{escape(content.title)}</h1><p class=lead>Pixels that look alike and lie together were sorted "
         "into segments. A segment may lie in several places. At soft edges a pixel belongs to several segments, and "
-        f'the maps below show how much.</p></header><dl class="numbers-row">{numbers}</dl>{notes}'
+        f'the maps below show how much.</p></header><dl class="tiles">{numbers}</dl>{notes}'
     )
 
 
@@ -169,7 +169,7 @@ def size_table(content: SegmentsContent) -> str:
 
 def name(k: int) -> str:
     """A segment's mean colour and number."""
-    return f'<span class="badge s{k}"><i class="own" aria-hidden="true"></i>segment {k}</span>'
+    return f'<span class="badge s{k}">segment {k}</span>'
 
 
 def cards(content: SegmentsContent) -> str:
@@ -195,9 +195,9 @@ def card(content: SegmentsContent, k: int) -> str:
     }
     listed = "".join(f"<dt>{term}</dt><dd>{value}</dd>" for term, value in facts.items())
     return (
-        f'<article class="card s{k}" aria-labelledby="segment-{k}"><h3 id="segment-{k}">{name(k)}</h3>'
-        f'<p class="size">{counted(size, "pixel")}, {percent(size / content.labels.size)}</p>'
-        f'<div class="soft">{soft}</div><dl>{listed}</dl></article>'
+        f'<article class="card s{k}" aria-labelledby="segment-{k}"><header><h3 id="segment-{k}">{name(k)}</h3>'
+        f"<p>{counted(size, 'pixel')}, {percent(size / content.labels.size)}</p></header>"
+        f'<div class="soft">{soft}</div><dl class="pairs">{listed}</dl></article>'
     )
 
 
@@ -232,7 +232,6 @@ STYLE = """
 .photo img, .soft img { width: 100%; height: auto; max-height: 46rem; image-rendering: auto; background: none; }
 .mark { position: absolute; transform: translate(-50%, -50%); min-width: 1.5rem; padding: 0 .35rem; text-align: center;
   background: #101010; color: #fff; border: 1px solid #fff; border-radius: 99px; font: .85rem/1.4rem sans-serif; }
-.badge .own { background: var(--own); outline: 1px solid var(--line); }
 .scale { display: block; width: 100%; height: .8rem; margin-top: .35rem; background: var(--soft); border-radius: 4px; }
 .scale rect { stroke: var(--quiet); vector-effect: non-scaling-stroke; } .soft { margin: .4rem 0 .8rem; }
 """

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 
 from .._progress import Step, no_step
-from .._records import HISTORY, Array, Assignments, Problem, Solution, Start, Status
+from .._records import HISTORY, Array, Assignments, Graph, Problem, Solution, Start, Status
 from .._rows import one_hot, same_rows, scaled_rows
 from .assignments import solve_assignments
-from .held_rows import HeldRows, hold_rows, solve_free_rows
 from .modes import shift_modes
-from .objective import nearest_mode
+from .objective import certify, nearest_mode
 from .terms import KEPT, DenseTerm, SparseTerm, linear_term
 
 
@@ -106,3 +105,41 @@ def _unreached(problem: Problem, term: DenseTerm | SparseTerm) -> Array:
         return np.zeros(component.size, dtype=bool)
     reached, size = np.bincount(component, weights=term.highest), np.bincount(component)
     return np.asarray((reached <= 1e-6 * term.scale * size / component.size)[component])
+
+
+# Rows of Z that are held at a known cluster: the others see them through the graph.
+
+
+@dataclass(frozen=True)
+class HeldRows:
+    """The Z-step over the free rows only: what the held ones contribute is linear."""
+
+    free: Array
+    held: Array
+    Z: Array
+    """Assignments of the held rows, one-hot."""
+    inner: Graph
+    """Edges between free rows; the diagonal is that of the whole graph."""
+    cross: Array
+    """W Z over the held rows, for each free row."""
+
+
+def hold_rows(graph: Graph, known: Array, K: int, dtype: Any) -> HeldRows:
+    """From the known cluster of each point, -1 where it is not known."""
+    free, held = np.flatnonzero(known < 0), np.flatnonzero(known >= 0)
+    Z = one_hot(known[held], K, dtype)
+    rows = csr_array(graph.weights[free])
+    W = csr_array(rows[:, free])
+    inner = Graph(W, W, graph.diagonal[free], graph.degrees[free], graph.component[free])
+    return HeldRows(free, held, Z, inner, np.ascontiguousarray(rows[:, held] @ Z, dtype=dtype))
+
+
+def solve_free_rows(
+    graph: Graph, term: DenseTerm, lam: float, Z0: Array, rows: HeldRows, *, tol: float = 1e-4
+) -> Assignments:
+    """Minimise E(Z) with some rows held: b_n + 2 lam (W Z)_n over the held neighbours takes the place of b_n."""
+    linear = term.B[rows.free] + term.B.dtype.type(2 * lam) * rows.cross
+    part = solve_assignments(rows.inner, linear, lam, Z0[rows.free], tol=tol, threads=term.threads)
+    Z = np.empty_like(Z0)
+    Z[rows.free], Z[rows.held] = part.Z, rows.Z
+    return replace(part, Z=Z, energy=certify(graph, term.B, lam, Z, term.threads).energy)
