@@ -161,7 +161,7 @@ def batches(path: Path, reading: Reading, columns: Sequence[str], numeric: Seque
         usual = dict.fromkeys(types, Spelling())
         row, lines = 0, (*source.lines, *found.lines)
         for piece in _numeric_pieces(source, list(columns), types, block):
-            piece, odd = converted(piece, usual | found.spellings, row)
+            piece, odd = converted(piece, {**usual, **found.spellings}, row)
             yield Table(columns=piece, spellings=found.spellings, understood=(*(() if row else lines), *odd))
             row += piece.num_rows
         source.check_odd(row)
