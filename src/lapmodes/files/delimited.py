@@ -151,7 +151,7 @@ def batches(path: Path, reading: Reading, columns: Sequence[str], numeric: Seque
         texts = [name for name in numeric if not pa.types.is_boolean(kinds[name])]
         types = {name: pa.string() if is_text(kinds[name]) else pa.float64() for name in texts}
         numerals = numerals_of(first.select(list(numeric)))
-        if told_of_commas(reading, numerals):
+        if told_of_commas(first.select(list(numeric)), reading, numerals, source.usual_decimal):
             as_text = _convert(include_columns=list(columns), column_types=dict.fromkeys(texts, pa.string()))
             first = _first(source.pieces(as_text, block))
             numerals = numerals_of(first.select(list(numeric)))

@@ -7,19 +7,24 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .base import counted, listed
 
 DELIMITERS = ",;\t|"
 COMMENT = "#"
+LONGEST = 40
+"""Signs of a number with its unit."""
 LOOKED_AT = 30
 """Rows from which the header is found."""
 MOST_TITLES = 20
+MOSTLY = 0.7
+"""A column of numbers may hold some other cells."""
 NUMBER = re.compile(r"\s*[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?\s*")
 MEASURE = re.compile(
-    r"[-+(\u2212]?\s*(\W|[A-Z]{3})?\s*[-+]?\d[\d.,'\u2019\s]*([eE][-+]?\d+)?\s*(\W|\W?[A-Za-z]{1,3})?\s*[-)]?"
+    r"[-+(\u2212]?\s*(\W|[A-Z]{3})?\s*[-+]?(\d{1,3}([.,'\u2019\s]\d{3})+|\d+)?([.,]?\d+|[.,])?([eE][-+]?\d+)?"
+    r"\s*(\W|\W?[A-Za-z]{1,3})?\s*[-)]?"
 )
 """A number, perhaps with a currency sign before it or a unit behind it."""
 UNIT = re.compile(r"\(.{1,12}\)|\[.{1,12}\]|.{0,3}[°%µμ/²³].{0,6}|[A-Za-z]{1,3}|hPa|mbar")
@@ -105,6 +110,10 @@ def _until_error(reader: Any) -> Iterator[list[str]]:
 def find_header(rows: Sequence[Sequence[str]], comment: Sequence[str] = ()) -> Header:
     """The names of columns in the first rows, which may be preceded by titles and followed by units."""
     usual = Counter(len(row) for row in rows[-LOOKED_AT:]).most_common(1)[0][0]
+    shorter = any(len(row) == usual - 1 for row in rows[:MOST_TITLES])
+    if usual > 2 and shorter and all(row[-1] == "" for row in rows if len(row) == usual):  # rows end with a delimiter
+        header = find_header([row[:-1] if len(row) == usual else row for row in rows], comment)
+        return replace(header, names=(*header.names, *named([""] * usual)[len(header.names) :]))
     first = _n_titles(rows, usual)
     titles = [repr(" ".join(filter(None, row))[:40]) for row in rows[:first]]
     lines = [f"Passed over {counted(first, 'line')} above the table: {listed(titles, 3)}."] if titles else []
@@ -119,8 +128,8 @@ def find_header(rows: Sequence[Sequence[str]], comment: Sequence[str] = ()) -> H
     if numbers and not _are_labels(numbers):
         lines.append(f"Took the first line as names of columns, though it holds numbers ({listed(numbers, 3)}).")
     names, first = list(row), first + 1
-    if len(names) == usual - 1:  # a delimiter at the end of each row, or names of rows without a heading
-        names = [*names, ""] if all(cells[-1] == "" for cells in data if len(cells) == usual) else ["", *names]
+    if len(names) == usual - 1:  # names of rows without a heading
+        names = ["", *names]
     if first < len(rows) and _is_second_header(rows[first], rows[first + 1 : first + LOOKED_AT]):
         second, first = rows[first], first + 1
         if any(other and not name for name, other in zip(names, second, strict=False)):
@@ -142,16 +151,19 @@ def is_number(cell: str) -> bool:
 
 def _is_measure(cell: str) -> bool:
     """Whether a cell holds a number, perhaps with a unit."""
-    return MEASURE.fullmatch(cell) is not None or is_number(cell)
+    return len(cell) <= LONGEST and any(map(str.isdigit, cell)) and MEASURE.fullmatch(cell) is not None
 
 
 def _n_titles(rows: Sequence[Sequence[str]], usual: int) -> int:
     """How many of the first rows are above the table: a single cell, or another number of cells than the others."""
     full = (i for i, row in enumerate(rows[:MOST_TITLES]) if len(row) == usual and sum(map(bool, row)) > 1)
     first = next(full, 0) if usual > 1 else 0
-    if first and any(map(_is_measure, rows[first])):  # a row of data, so the header may be the one above
-        above = rows[first - 1]
-        return first - (len(above) in (usual, usual - 1) and not any(map(_is_measure, above)))
+    if not any(map(_is_measure, rows[first])):
+        return first
+    for fewest in (1, 2):  # this is a row of data: one or two rows above it, with a cell less, may be its header
+        above = rows[first - 1] if first else ()
+        if len(above) in (usual, usual - 1) and sum(map(bool, above)) >= fewest and not any(map(_is_measure, above)):
+            first -= 1
     return first
 
 
@@ -184,16 +196,17 @@ def _are_labels(numbers: Sequence[str]) -> bool:
 
 def _is_second_header(row: Sequence[str], data: Sequence[Sequence[str]]) -> bool:
     """Whether a row has words in the columns in which the rows below it have numbers, and in no others."""
-    data = [other for other in data if len(other) == len(row)]
+    data = [other for other in data if len(other) in (len(row), len(row) + 1)]
     if not data or any(map(_is_measure, row)):
         return False
-    known = [[other[i] for other in data if other[i]] for i in range(len(row))]
-    numeric = [bool(cells) and all(map(_is_measure, cells)) for cells in known]
-    words = [cell for cell, number in zip(row, numeric, strict=True) if number and _is_word(cell)]
-    others = [cell for cell, cells in zip(row, known, strict=True) if cells and not all(map(_is_measure, cells))]
-    if not words or any(map(_is_word, others)):
+    words: dict[bool, list[str]] = {True: [], False: []}
+    for i, cell in enumerate(row):
+        known = [other[i] for other in data if _is_word(other[i])]
+        if known and _is_word(cell):
+            words[sum(map(_is_measure, known)) > MOSTLY * len(known)].append(cell)
+    if not words[True] or words[False]:
         return False
-    return len(words) > 1 or UNIT.fullmatch(words[0]) is not None
+    return len(words[True]) > 1 or UNIT.fullmatch(words[True][0]) is not None
 
 
 def _is_word(cell: str) -> bool:
@@ -222,12 +235,18 @@ def guess_delimiter(lines: Sequence[str]) -> str:
         return (counts.count(usual) / len(counts), sign != ",", usual) if usual else (0.0, False, 0)
 
     best = max(DELIMITERS, key=evenness)
-    if best == "," and "," not in lines[0] and all(NUMBER.fullmatch(line) for line in lines[1:]):
-        return ";"  # one column, with decimal commas
+    numbers = [_is_measure(line.strip()) for line in lines[1:]]
+    inside = [number or best not in line for number, line in zip(numbers, lines[1:], strict=True)]
+    cells = [line.split() for line in lines]
+    even = len({len(row) for row in cells[1:]} - {0, 1}) == 1
+    figures = [is_number(cell) for row in cells[1:] for cell in row]
+    if even and not any(best in line for line in lines) and sum(figures) > MOSTLY * len(figures):
+        return " "
+    if best not in lines[0] and all(inside) and sum(numbers) > MOSTLY * len(numbers):
+        return ";"  # one column, perhaps with decimal commas
     if any(best in line for line in lines):
         return best
-    spaces = {len(line.split()) for line in lines[1:]}
-    return " " if len(spaces) == 1 and spaces != {1} else ","
+    return " " if even and len({len(row) for row in cells[1:]}) == 1 else ","
 
 
 def without_totals(texts: Any, numbers: Any) -> tuple[Any, tuple[str, ...]]:

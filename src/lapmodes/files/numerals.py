@@ -11,6 +11,8 @@ from .layout import without_totals
 
 LOOKED_AT = 1000
 """Cells that tell whether a column of text may hold numbers."""
+FEW_THOUSANDS = 10
+"""Numbers as 1.234 that may tell that thousands are meant."""
 FEW = 0.1
 """Cells that hold no number count as missing if they are at most this share of a column."""
 SPACES = " \u00a0\u2007\u2009\u202f"
@@ -220,7 +222,7 @@ def understood(
     floats = [item.name for item in columns.schema if as_text is not None and types.is_floating(item.type)]
     found = numerals_of(columns)
     texts = columns
-    if as_text is not None and floats and told_of_commas(reading, found):
+    if as_text is not None and floats and told_of_commas(columns, reading, found, usual):
         texts = replaced(columns, as_text(floats), floats)
         found |= numerals_of(texts.select(floats))
     understanding = understand(texts, reading, usual, found)
@@ -233,10 +235,27 @@ def understood(
     return Table(columns=kept, spellings=spellings, understood=lines)
 
 
-def told_of_commas(reading: Reading, found: Mapping[str, Numerals]) -> bool:
-    """Whether there is reason to doubt that 1.234 is less than two: a wish, an earlier file, or other columns."""
+def told_of_commas(columns: Any, reading: Reading, found: Mapping[str, Numerals], usual: str) -> bool:
+    """Whether there is reason to doubt that 1.234 is less than two: a wish, an earlier file, or the columns."""
     told = reading.decimal == "," or bool(reading.spellings)
-    return told or any(numerals.holds(".,") for numerals in found.values())
+    told = told or any(numerals.holds(".,") for numerals in found.values())
+    return told or (usual == "," and any(_may_be_thousands(column) for column in columns.columns))
+
+
+def _may_be_thousands(column: Any) -> bool:
+    """Whether floats are thousandths from one on, and below a thousand where they are whole: 950 beside 1.234."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_floating(column.type):
+        return False
+    sizes = pc.abs(column.drop_null())
+    whole = pc.equal(sizes, pc.floor(sizes))
+    others = sizes.filter(pc.invert(whole))
+    if len(others) < FEW_THOUSANDS or len(others) == len(sizes) or pc.min(others).as_py() < 1:
+        return False
+    rest = pc.abs(pc.subtract(pc.multiply(others, 1000.0), pc.round(pc.multiply(others, 1000.0))))
+    return bool(pc.max(rest).as_py() < 1e-6 and pc.max(sizes.filter(whole)).as_py() < 1000)
 
 
 def replaced(columns: Any, others: Any, names: Sequence[str]) -> Any:
