@@ -22,6 +22,8 @@ WAYS = {
     "a title": "Station North\n\ntemp,press\n" + BODY,
     "a title with blank cells": "Station North,\ntemp,press\n" + BODY,
     "two titles": "Station North\nMarch\ntemp,press\n" + BODY,
+    "a preamble": "Station,North\nHeight,250\nMarch\ntime,temp,press\n"
+    + "".join(f"12:{i},{line}\n" for i, line in enumerate(PLAIN)),
     "comments": "# logger 1.2\n# north\ntemp,press\n" + BODY,
     "a header in a comment": "# logger 1.2\n# temp,press\n" + BODY,
     "comments among the data": "temp,press\n" + "\n".join([*PLAIN[:9], "# restarted", *PLAIN[9:]]) + "\n",
@@ -72,7 +74,7 @@ def test_in_every_encoding(tmp_path, encoding):
 @pytest.mark.parametrize(
     ("way", "words"),
     [
-        ("two titles", ["Passed over a title: 'Station North'.", "Passed over a title: 'March'."]),
+        ("two titles", ["Passed over 2 lines above the table: 'Station North', 'March'."]),
         ("a row of units", ["Passed over a row of units: °C, hPa."]),
         ("comments among the data", ["Passed over 1 line that held no data: '# restarted'."]),
         ("a note below", ["Passed over 1 line that held no data: 'Source: the weather office'."]),
@@ -103,6 +105,47 @@ def test_a_table_without_names_keeps_its_first_row(tmp_path):
     table = read(written(tmp_path, rows))
     assert table.n_rows == 40 and table.columns.column_names == ["column_1", "column_2", "column_3"]
     assert "Took the first line as data" in table.understood[0]
+
+
+def test_thousands_of_columns_have_all_their_names(tmp_path):
+    names = [f"gene number {i}" for i in range(8_000)]
+    file = written(tmp_path, ",".join(names) + "\n" + (",".join(["1.5"] * 8_000) + "\n") * 3)
+    assert read(file).columns.column_names == names
+
+
+def test_signs_that_only_python_takes_for_line_ends(tmp_path):
+    """They would move the place where the data begin."""
+    table = read(written(tmp_path, "A\u2028title\x0bof\x85three\n\ntemp,press\n" + BODY))
+    assert table.columns.column_names == NAMES and table.n_rows == 40
+
+
+def test_rows_that_begin_with_the_sign_of_comments_are_data(tmp_path):
+    table = read(written(tmp_path, "code,temp,press\n" + "".join(f"#{i},{line}\n" for i, line in enumerate(PLAIN))))
+    assert table.n_rows == 40 and table.columns.column_names[0] == "code"
+
+
+def test_a_header_in_a_comment_above_words_and_numbers(tmp_path):
+    rows = "".join(f"chr{i % 3}\t{i}\t{2 * i}\n" for i in range(30))
+    table = read(written(tmp_path, "##made by hand\n#chrom\tstart\tend\n" + rows, "x.tsv"))
+    assert table.columns.column_names == ["chrom", "start", "end"] and table.n_rows == 30
+
+
+@pytest.mark.parametrize("names", ["player,2P,3P", "name,25%,50%", "name,24h,7d", "id,q0.5,q0.9"])
+def test_names_that_look_like_numbers_with_units(tmp_path, names):
+    table = read(written(tmp_path, f"{names}\n" + "".join(f"x{i},{line}\n" for i, line in enumerate(PLAIN))))
+    assert ",".join(table.columns.column_names) == names and table.understood == ()
+
+
+@pytest.mark.parametrize("first", ["alice,error", "alice,n/a"])
+def test_a_first_row_without_a_number_is_no_row_of_units(tmp_path, first):
+    rows = "".join(f"p{i},{a}\n" for i, a in enumerate(X[:, 0]))
+    table = read(written(tmp_path, f"name,temp\n{first}\n{rows}"))
+    assert table.n_rows == 41 and table.columns["temp"].to_pylist()[0] is None
+
+
+def test_numbers_that_become_names_are_said(tmp_path):
+    table = read(written(tmp_path, "".join(f"p{i},{7 * i + 3},{i * i}\n" for i in range(20))))
+    assert table.understood == ("Took the first line as names of columns, though it holds numbers (3, 0).",)
 
 
 @pytest.mark.parametrize(
@@ -141,6 +184,43 @@ def test_a_line_that_is_cut_off_is_no_note(tmp_path, end, words):
 def test_a_note_among_the_data_is_an_error(tmp_path):
     with pytest.raises(FileError, match="line 3 has 1 cell"):
         read(written(tmp_path, "temp,press\n1,2\nhello\n" + BODY))
+
+
+LOCALES = {
+    "point": str.maketrans({",": ""}),
+    "German": str.maketrans(",.", ".,"),
+    "French": str.maketrans({",": "\u202f", ".": ","}),
+    "Swiss": str.maketrans({",": "\u2019"}),
+}
+
+
+@given(
+    locale=st.sampled_from(list(LOCALES)),
+    sign=st.sampled_from(";\t"),
+    unit=st.sampled_from(["", " €", " %", " kg"]),
+    title=st.sampled_from(["", "A report\n", "A report{}\n\n", "# a comment\n"]),
+    units=st.booleans(),
+    trailing=st.booleans(),
+    note=st.sampled_from(["", "Source: the weather office\n"]),
+    gap=st.sampled_from([None, "n/a", "error", ""]),
+    text=st.booleans(),
+    encoding=st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]),
+)
+def test_any_combination(tmp_path_factory, locale, sign, unit, title, units, trailing, note, gap, text, encoding):
+    expected = np.where((X[17] == X) & (gap is not None), np.nan, X)
+    rows = [[f"{value:,.2f}".translate(LOCALES[locale]) + unit for value in row] for row in X]
+    rows[17] = rows[17] if gap is None else [gap, gap]
+    lines = [NAMES, *([["°C", "hPa"]] if units else []), *rows]
+    words = ["name", *([""] if units else []), *(f"n{i}" for i in range(40))]
+    lines = [[word, *line] if text else line for word, line in zip(words, lines, strict=True)]
+    end = sign if trailing else ""
+    body = "".join(sign.join(line) + (end if i else "") + "\n" for i, line in enumerate(lines))
+    above = title.format(sign * len(lines[0][1:]))
+    file = written(tmp_path_factory.mktemp("x"), above + body + note, encoding=encoding)
+    columns = read(file).columns
+    np.testing.assert_array_equal(
+        np.column_stack([columns[name].cast("float64").to_numpy() for name in NAMES]), expected
+    )
 
 
 @given(st.lists(st.lists(st.text("ab1.,;# \"'%-", max_size=4), max_size=4), max_size=8))

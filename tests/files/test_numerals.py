@@ -150,6 +150,20 @@ def test_a_late_cell_without_a_number_is_missing(tmp_path):
     ]
 
 
+def test_thousands_beside_smaller_numbers(tmp_path):
+    """Points in a file of semicolons, always before three digits, and never where a number is below a thousand."""
+    values = [950, 17, *range(1001, 90_000, 4321)]
+    cells = [f"{value:,}".replace(",", ".") for value in values]
+    file = written(tmp_path, cells, ["x"] * len(cells))
+    table = read(file)
+    assert table.columns["a"].to_pylist() == values
+    assert table.understood == ("Read 'a' with thousands points (a guess: if that is wrong, use --decimal '.').",)
+    [piece] = batches(file, Reading(), ["a"])
+    assert piece.columns["a"].to_pylist() == values and piece.understood == table.understood
+    other = written(tmp_path, cells, ["0.5"] * len(cells))
+    assert read(other).columns["a"].to_pylist()[:3] == [950, 17, 1.001]
+
+
 def test_a_forced_sign_that_does_not_fit_is_an_error(tmp_path):
     with pytest.raises(FileError, match=r"such as '12\.5', which do not fit the decimal sign"):
         learn(read(written(tmp_path, ["12.5", "13.5"], ["1", "2"]), Reading(decimal=",")))

@@ -38,6 +38,8 @@ COMPARED_ROWS = 3000
 """Rows on which numbers of clusters are compared."""
 NOT_COMPARED = ("n_clusters", "init", "n_init")
 """Parameters of the estimator that the comparison does not take."""
+LISTED = 20
+"""Columns that were left out and things that were understood, each with a line of its own."""
 SPARSE_FROM = 256
 """Clusters from which the shares are held without their zeros; the files that are written are the same."""
 
@@ -262,8 +264,10 @@ def preparation_lines(run: FitRun) -> list[str]:
     lines = [f"Read {counted(table.n_rows, 'row')}; using {counted(len(recipe.features), 'column')}."]
     if table.note:
         lines.append(f"{table.note}.")
-    lines += table.understood[:20]
-    lines += [f"Left out column {name!r}: {reason}." for name, reason in recipe.dropped[:20]]
+    lines += table.understood[:LISTED]
+    lines += [f"Left out column {name!r}: {reason}." for name, reason in recipe.dropped[:LISTED]]
+    if len(recipe.dropped) > LISTED:
+        lines.append(f"Left out {counted(len(recipe.dropped) - LISTED, 'more column')}; summary.json names them all.")
     if any(reason != AS_ASKED and is_number(table.columns.column(name).type) for name, reason in recipe.dropped):
         lines.append("To use such columns of numbers all the same, name all that you want with --columns.")
     lines += gap_lines(run)

@@ -57,7 +57,8 @@ def choose(columns: Any, wanted: Sequence[str] | None, unwanted: Sequence[str]) 
 
 def check_known(names: Sequence[str], known: Sequence[str]) -> None:
     """Refuse names that no column has."""
-    missing = [name for name in names if name not in known]
+    there = set(known)
+    missing = [name for name in names if name not in there]
     if missing:
         raise FileError(f"There is no column {missing[0]!r}; the columns are {listed(known, 8)}.")
 

@@ -9,14 +9,30 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from .base import FileError, Format, Reading, Table, check_distinct, counted, first_line, listed, null_marks, require
+from .base import (
+    FileError,
+    Format,
+    Reading,
+    Spelling,
+    Table,
+    check_distinct,
+    counted,
+    first_line,
+    listed,
+    null_marks,
+    require,
+)
 from .layout import COMMENT, Layout, find_layout, is_number
-from .numerals import converted, is_text, understand, understood
+from .numerals import converted, is_text, numerals_of, told_of_commas, understand, understood
 from .streams import Squeezed, check_unpacked, encoding_lines, inner_suffix, opened, text_encoding
 
 PURPOSE = "Reading and writing CSV files"
 HEAD_BYTES = 2**16
-"""Bytes at the start of a file from which its layout is found."""
+HEAD_LINES = 10
+MOST_HEAD_BYTES = 2**26
+"""The start of a file from which its layout is found: as many bytes as give some lines."""
+MOST_BLOCK_BYTES = 2**27
+"""Bytes that are parsed at a time when a file is read piece by piece."""
 TAB_ENDINGS = (".tsv", ".tab")
 OTHER = {"<!doctype html": "a web page", "<html": "a web page", "<?xml": "XML", "{": "JSON", "[{": "JSON", "[[": "JSON"}
 """How text starts that is something else."""
@@ -76,17 +92,19 @@ class Source:
 
     def check_odd(self, n_rows: int) -> None:
         """Comments, blank lines and notes below the data may be passed over; anything else is an error."""
-        for row in self.odd:
-            blank = not row.text.strip(f"{self.layout.delimiter} ")
-            last = row.number is not None and row.number > self.layout.skipped + n_rows
-            below = last and row.actual_columns == 1 and not is_number(row.text) and row.text.count('"') % 2 == 0
-            if not (blank or below or row.text.lstrip().startswith(COMMENT)):
+        for count, row in enumerate(self.odd):
+            below = row.number is not None and row.number - self.layout.skipped - 1 - count >= n_rows
+            note = below and row.actual_columns == 1 and not is_number(row.text) and row.text.count('"') % 2 == 0
+            if not (note or self._is_blank(row) or row.text.lstrip().startswith(COMMENT)):
                 line = f"Row #{row.number}: " if row.number is not None else ""
                 raise ValueError(f"{line}Expected {row.expected_columns} columns, got {row.actual_columns}: {row.text}")
 
+    def _is_blank(self, row: Any) -> bool:
+        return not row.text.strip(f"{self.layout.delimiter} ")
+
     def odd_lines(self) -> tuple[str, ...]:
         """What to tell about lines that were passed over."""
-        texts = [repr(row.text.strip()[:40]) for row in self.odd if row.text.strip(f"{self.layout.delimiter} ")]
+        texts = [repr(row.text.strip()[:40]) for row in self.odd if not self._is_blank(row)]
         return (f"Passed over {counted(len(texts), 'line')} that held no data: {listed(texts, 3)}.",) if texts else ()
 
     def _read(self, convert: Any, *, threads: bool) -> Any:
@@ -126,20 +144,24 @@ def _convert(**options: Any) -> Any:
 def batches(path: Path, reading: Reading, columns: Sequence[str], numeric: Sequence[str], rows: int) -> Iterator[Table]:
     """Some columns, piece by piece; those in `numeric` must hold numbers."""
     pa = require("pyarrow", "cli", PURPOSE)
-    source, block = _source(path, reading), 8 * rows * (1 + len(columns))
+    source, block = _source(path, reading), min(MOST_BLOCK_BYTES, 8 * rows * (1 + len(columns)))
     with _one_sentence(path):
-        inferred = _first(source.pieces(_convert(include_columns=list(columns)), block))
-        kinds = {item.name: item.type for item in inferred.schema}
+        first = _first(source.pieces(_convert(include_columns=list(columns)), block))
+        kinds = {item.name: item.type for item in first.schema}
         texts = [name for name in numeric if not pa.types.is_boolean(kinds[name])]
-        types = dict.fromkeys(texts, pa.string())
-        first = _first(source.pieces(_convert(include_columns=list(columns), column_types=types), block))
-        found = understand(first.select(list(numeric)), reading, source.usual_decimal)
-        commas = [name for name, spelling in found.spellings.items() if spelling.decimal == ","]
-        plain = [name for name in texts if name not in commas and not is_text(kinds[name])]
-        types |= dict.fromkeys(plain, pa.float64())
+        types = {name: pa.string() if is_text(kinds[name]) else pa.float64() for name in texts}
+        numerals = numerals_of(first.select(list(numeric)))
+        if told_of_commas(first.select(list(numeric)), reading, numerals, source.usual_decimal):
+            as_text = _convert(include_columns=list(columns), column_types=dict.fromkeys(texts, pa.string()))
+            first = _first(source.pieces(as_text, block))
+            numerals = numerals_of(first.select(list(numeric)))
+        found = understand(first.select(list(numeric)), reading, source.usual_decimal, numerals)
+        commas = [name for name, spelling in found.spellings.items() if spelling.decimal == "," and name in types]
+        types |= dict.fromkeys(commas, pa.string())
+        usual = dict.fromkeys(types, Spelling())
         row, lines = 0, (*source.lines, *found.lines)
         for piece in _numeric_pieces(source, list(columns), types, block):
-            piece, odd = converted(piece, found.spellings, row)
+            piece, odd = converted(piece, {**usual, **found.spellings}, row)
             yield Table(columns=piece, spellings=found.spellings, understood=(*(() if row else lines), *odd))
             row += piece.num_rows
         source.check_odd(row)
@@ -222,12 +244,16 @@ def _source(path: Path, reading: Reading) -> Source:
 
 def _head(path: Path, encoding: str) -> tuple[str, bool]:
     """The first lines, and whether they are all."""
+    raw = b""
     with opened(path) as stream:
-        raw = stream.read(HEAD_BYTES)
+        while chunk := stream.read(HEAD_BYTES):
+            raw += chunk
+            if len(chunk) < HEAD_BYTES or len(re.findall(rb"[\r\n]", raw)) > HEAD_LINES or len(raw) > MOST_HEAD_BYTES:
+                break
     text = raw.decode(encoding, errors="ignore").lstrip("\ufeff")
     if "\0" in text:
         raise FileError(f"{str(path)!r} holds binary data, not delimited text. Is its ending right?")
     for opening, what in OTHER.items():
         if text.lstrip().lower().startswith(opening):
             raise FileError(f"{str(path)!r} holds {what}, not delimited text. Save it as CSV.")
-    return text, len(raw) < HEAD_BYTES
+    return text, len(chunk) < HEAD_BYTES

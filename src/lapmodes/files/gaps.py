@@ -30,15 +30,15 @@ def gap_rule(missing: str | None, impute: str | None) -> str:
     return missing if impute is None else "impute"
 
 
-def too_many_gaps(X: Any, features: Sequence[str], complete: Array) -> str:
-    """What to do about many rows with gaps."""
+def too_many_gaps(X: Any, features: Sequence[str], complete: Array, *, by_name: bool) -> str:
+    """What to do about many rows with gaps; columns can be left out where they are known by name."""
     n, gaps = complete.size, int((~complete).sum())
     share = np.zeros(X.shape[1]) if issparse(X) else np.isnan(X).mean(axis=0)
     worst = [i for i in np.argsort(-share, kind="stable")[:3].tolist() if share[i] > 0]
     where = ", ".join(f"{features[i]!r} {100 * share[i]:.0f} %" for i in worst)
     ways = ["leave these rows out of the fit with --missing drop"] if complete.sum() >= 2 else []
     ways += ["fill the gaps with --missing impute"]
-    ways += [f"leave columns out with {drop_option([features[i] for i in worst])}"] if worst else []
+    ways += [f"leave columns out with {drop_option([features[i] for i in worst])}"] if worst and by_name else []
     return (
         f"Missing values in {gaps:,} of {counted(n, 'row')} ({100 * gaps / n:.0f} %{f'; {where}' if where else ''}). "
         f"Either {', or '.join(ways)}."
@@ -53,11 +53,10 @@ def count_gaps(X: Any) -> Array:
     return np.bincount(rows[np.isnan(X.data)], minlength=X.shape[0])
 
 
-def check_infinite(X: Any, features: Sequence[str], first_row: int = 0) -> None:
+def check_infinite(X: Any, features: Sequence[str], first_row: int = 0, remedy: str = "Repair them") -> None:
     """Name the rows and columns with an infinite value."""
     if np.isinf(X.data if issparse(X) else X).any():
-        where = _places(X, np.isinf, features, first_row)
-        raise FileError(f"Infinite values in {where}. Repair them, or leave these columns out with --drop.")
+        raise FileError(f"Infinite values in {_places(X, np.isinf, features, first_row)}. {remedy}.")
 
 
 def check_complete(X: Any, features: Sequence[str], first_row: int, remedy: str) -> None:

@@ -11,6 +11,8 @@ from .layout import without_totals
 
 LOOKED_AT = 1000
 """Cells that tell whether a column of text may hold numbers."""
+FEW_THOUSANDS = 10
+"""Numbers as 1.234 that may tell that thousands are meant."""
 FEW = 0.1
 """Cells that hold no number count as missing if they are at most this share of a column."""
 SPACES = " \u00a0\u2007\u2009\u202f"
@@ -219,14 +221,13 @@ def understood(
 
     floats = [item.name for item in columns.schema if as_text is not None and types.is_floating(item.type)]
     found = numerals_of(columns)
-    told = reading.decimal == "," or reading.spellings or any(numerals.holds(".,") for numerals in found.values())
     texts = columns
-    if as_text is not None and floats and told:
+    if as_text is not None and floats and told_of_commas(columns, reading, found, usual):
         texts = replaced(columns, as_text(floats), floats)
         found |= numerals_of(texts.select(floats))
     understanding = understand(texts, reading, usual, found)
     spellings = understanding.spellings
-    if reading.decimal is None:
+    if reading.decimal is None and texts is not columns:
         texts = replaced(texts, columns, [name for name in floats if name not in spellings])
     numbers, odd = converted(texts, spellings, 0, found)
     kept, totals = without_totals(texts, numbers)
@@ -234,11 +235,36 @@ def understood(
     return Table(columns=kept, spellings=spellings, understood=lines)
 
 
+def told_of_commas(columns: Any, reading: Reading, found: Mapping[str, Numerals], usual: str) -> bool:
+    """Whether there is reason to doubt that 1.234 is less than two: a wish, an earlier file, or the columns."""
+    told = reading.decimal == "," or bool(reading.spellings)
+    told = told or any(numerals.holds(".,") for numerals in found.values())
+    return told or (usual == "," and any(_may_be_thousands(column) for column in columns.columns))
+
+
+def _may_be_thousands(column: Any) -> bool:
+    """Whether floats are thousandths from one on, and below a thousand where they are whole: 950 beside 1.234."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_floating(column.type):
+        return False
+    sizes = pc.abs(column.drop_null())
+    whole = pc.equal(sizes, pc.floor(sizes))
+    others = sizes.filter(pc.invert(whole))
+    if len(others) < FEW_THOUSANDS or len(others) == len(sizes) or pc.min(others).as_py() < 1:
+        return False
+    rest = pc.abs(pc.subtract(pc.multiply(others, 1000.0), pc.round(pc.multiply(others, 1000.0))))
+    return bool(pc.max(rest).as_py() < 1e-6 and pc.max(sizes.filter(whole)).as_py() < 1000)
+
+
 def replaced(columns: Any, others: Any, names: Sequence[str]) -> Any:
     """The table with some of its columns from another table."""
-    for name in names:
-        columns = columns.set_column(columns.column_names.index(name), name, others.column(name))
-    return columns
+    import pyarrow as pa
+
+    wanted = set(names)
+    parts = [others.column(name) if name in wanted else columns.column(name) for name in columns.column_names]
+    return pa.table(parts, names=columns.column_names) if wanted else columns
 
 
 def converted(
@@ -248,15 +274,15 @@ def converted(
     found: Mapping[str, Numerals] | None = None,
 ) -> tuple[Any, tuple[str, ...]]:
     """The table with its columns of text as numbers where a spelling is known for them, and what is not a number."""
-    lines = []
-    for i, name in enumerate(columns.column_names):
-        if name in spellings and is_text(columns.column(i).type):
-            numerals = (found or {}).get(name) or parsed(columns.column(i))
-            if numerals is not None and numerals.odd:
-                lines.append(_odd_line(name, numerals.odd, first_row))
-            numbers = _numbers(name, columns.column(i), numerals, spellings[name], first_row)
-            columns = columns.set_column(i, name, numbers)
-    return columns, tuple(lines)
+    import pyarrow as pa
+
+    lines, numbers = [], {}
+    for name in (item.name for item in columns.schema if item.name in spellings and is_text(item.type)):
+        numerals = (found or {}).get(name) or parsed(columns.column(name))
+        if numerals is not None and numerals.odd:
+            lines.append(_odd_line(name, numerals.odd, first_row))
+        numbers[name] = _numbers(name, columns.column(name), numerals, spellings[name], first_row)
+    return replaced(columns, pa.table(numbers), list(numbers)), tuple(lines)
 
 
 def _odd_line(name: str, odd: Sequence[tuple[int, str]], first_row: int) -> str:

@@ -148,7 +148,8 @@ def learn(
             f"Pictures of {' x '.join(map(str, shape))} have {counted(int(np.prod(shape)), 'pixel')}; "
             f"the rows have {counted(len(recipe.features), 'column')}."
         )
-    check_infinite(X, recipe.features)
+    drop_too = ", or leave these columns out with --drop" if recipe.columns is not None else ""
+    check_infinite(X, recipe.features, remedy=f"Repair them{drop_too}")
     recipe, X = _without_gaps(replace(recipe, image_shape=shape), X, gap_rule(missing, impute), impute or "median")
     _check_size(X, recipe.features)
     _check_difference(X)
@@ -169,7 +170,7 @@ def _without_gaps(recipe: Recipe, X: Any, rule: str, impute: str) -> tuple[Recip
         check_complete(X, recipe.features, 0, remedy)
         return recipe, X
     if complete.sum() < 2 or (rule == "auto" and complete.mean() < 1 - FEW_ROWS):
-        raise FileError(too_many_gaps(X, recipe.features, complete))
+        raise FileError(too_many_gaps(X, recipe.features, complete, by_name=recipe.columns is not None))
     X = X if complete.all() else X[complete]
     some = X[:: max(1, X.shape[0] // MEDIAN_ROWS)]
     return replace(recipe, fill=tuple(fill_values(some, "median", recipe.features).tolist())), X
