@@ -5,8 +5,9 @@
 
 Each gets what it is known for: restarts where it has them, and a search for K where it has no such parameter. Points
 that a density method leaves out as noise go with their nearest clustered neighbour, because everybody else is scored
-on all points. Above `SAMPLE_ROWS` points, Ward, spectral clustering and HDBSCAN see a sample, and the others follow their
-nearest sampled neighbour. Genie (AGPL), Leiden (GPL) and EVoC are optional: without the package the peer is left out.
+on all points. Above `SAMPLE_ROWS` points, Ward, spectral clustering and HDBSCAN see a sample, and the other points
+follow their nearest neighbour in it. Genie (AGPL), Leiden (GPL) and EVoC are optional: without its package a peer is
+left out.
 """
 
 from __future__ import annotations
