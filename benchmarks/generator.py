@@ -29,9 +29,9 @@ DRAWS = 300
 """How many the benchmarks use: seeds 0, 1, ..."""
 JUDGED = 1000
 """Points on which the oracle is judged while components are set apart."""
-PURE = 0.9
+PURE = 0.97
 """Least adjusted Rand index of neighbours' labels for shapes that are no blobs."""
-KEPT = 0.85
+KEPT = 0.95
 """Least share of it that is left after columns were added or rounded."""
 
 
@@ -44,6 +44,9 @@ class Kind:
     dimensions: tuple[int, int] = (2, 50)
     overlaps: bool = True
     most: int = 15
+    """Clusters."""
+    least: int = 60
+    """Points a cluster, on average."""
 
 
 KINDS: dict[str, Kind] = {
@@ -55,9 +58,9 @@ KINDS: dict[str, Kind] = {
     "heavy tails": Kind(shapes.student, 1.5, (2, 20)),
     "boxes": Kind(shapes.boxes, 1, (2, 8)),
     "nested": Kind(shapes.nested, 1.5, (2, 4)),
-    "spirals": Kind(shapes.spirals, 1, (2, 3), overlaps=False, most=6),
-    "shells": Kind(shapes.shells, 1, (2, 3), overlaps=False, most=4),
-    "arcs": Kind(shapes.arcs, 1, (2, 3), overlaps=False, most=6),
+    "spirals": Kind(shapes.spirals, 1, (2, 3), overlaps=False, most=6, least=200),
+    "shells": Kind(shapes.shells, 1, (2, 3), overlaps=False, most=4, least=200),
+    "arcs": Kind(shapes.arcs, 1, (2, 3), overlaps=False, most=6, least=120),
     "chains": Kind(shapes.chains, 1.5, (2, 10), overlaps=False),
     "sheets": Kind(shapes.sheets, 1, (3, 10), overlaps=False, most=10),
     "manifolds": Kind(shapes.manifolds, 2, (5, 50), overlaps=False),
@@ -105,8 +108,8 @@ def draw(seed: int) -> Draw:
     names, weights = list(KINDS), np.array([kind.weight for kind in KINDS.values()])
     name = names[rng.choice(len(names), p=weights / weights.sum())]
     kind = KINDS[name]
-    n = int(200 * 25 ** rng.random())
-    K = int(rng.integers(2, max(2, min(kind.most, n // 60)) + 1))
+    n = max(int(200 * 25 ** rng.random()), 2 * kind.least)
+    K = int(rng.integers(2, max(2, min(kind.most, n // kind.least)) + 1))
     d = int(np.round(np.exp(rng.uniform(np.log(kind.dimensions[0]), np.log(kind.dimensions[1])))))
     if kind.overlaps:
         d = max(2, min(d, n // (8 * K)))
