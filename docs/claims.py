@@ -18,7 +18,7 @@ from typing import Any
 import pictures
 from transcripts import ROOT
 
-from lapmodes import LaplacianKModes, selection
+from lapmodes import LaplacianKModes, _n_clusters
 from lapmodes import image as segmentation
 from lapmodes._records import MANY_CLUSTERS
 from lapmodes._row_map import ORDERED_ROWS
@@ -241,7 +241,7 @@ CLAIMS = [
         neighbors_of_graphs,
     ),
     Claim(DEFAULTS, rf"the {ORDINAL} power of its adjusted", lambda: [consensus.TRUST_POWER]),
-    Claim(DEFAULTS, rf"within {NUMBER} of the best", lambda: [selection.TIES["agreement"]]),
+    Claim(DEFAULTS, rf"within {NUMBER} of the best", lambda: [_n_clusters.TIES["agreement"]]),
     Claim(DEFAULTS, rf"`predict` is right on {NUMBER} % of the", lambda: measured(SHARES)),
     Claim(DEFAULTS, rf"on {NUMBER} % of those whose share is above", lambda: measured(SURE)),
     Claim(DEFAULTS, rf"on {NUMBER} % of those whose share is between", lambda: measured(UNSURE)),
