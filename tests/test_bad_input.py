@@ -35,7 +35,7 @@ ON_GRAPH = LaplacianKModes(3, lam=0.1, init="k-means", random_state=0).fit(X, gr
 
 BAD_CALLS = {
     # parameters
-    "no clusters": (fit(n_clusters=0), "'n_clusters' parameter of LaplacianKModes must be an int of at least 1 or 'auto'. Got 0"),
+    "no clusters": (fit(n_clusters=0), "'n_clusters' parameter .* must be an int of at least 1 or 'auto'. Got 0"),
     "float clusters": (fit(n_clusters=2.5), "'n_clusters' parameter .* Got 2.5 instead"),
     "boolean clusters": (fit(n_clusters=True), "'n_clusters' parameter .* Got True instead"),
     "text clusters": (fit(n_clusters="3"), "'n_clusters' parameter .* Got '3' instead"),

@@ -20,6 +20,9 @@ from picture_files import IMAGES, alike, can_browse, difference  # noqa: E402
 from pictures import PICTURES  # noqa: E402
 from transcripts import BLOCK, close, documents, renewed, same  # noqa: E402
 
+# Wine in its own units is there to show what goes wrong.
+pytestmark = pytest.mark.filterwarnings("ignore:Column 12 .* decides all distances")
+
 DOCUMENTS = documents()
 COLUMNS = 88
 """Signs of a line of code that a page of the docs shows without cutting it off, on a screen of 1280 pixels."""

@@ -164,7 +164,7 @@ def size_table(content: SegmentsContent) -> str:
         bar = f'<rect width="{100 * size / sizes.max():.1f}" height="10" fill="{hexadecimal(content.colors[k])}"/>'
         drawn = f'<svg class="scale" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">{bar}</svg>'
         rows.append([name(k), f"{size:,}", percent(size / sizes.sum()), drawn])
-    return table("Sizes of the segments", ["segment", "pixels", "share", "drawn to scale"], rows, kind="wide")
+    return table("Sizes of the segments", ["segment", "pixels", "share", "drawn to scale"], rows, kind="list")
 
 
 def name(k: int) -> str:

@@ -1,0 +1,144 @@
+"""Draws without clusters: one heap, box, ball, ring, chain or sheet, of any size, dimension and rounding.
+
+    python benchmarks/structureless.py     draws a picture of some of them
+
+The right number of clusters of each is 1.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+SIZES = (30, 5000)
+DIMENSIONS = (1, 2, 3, 5, 10, 20, 50)
+ROUNDED = 0.3
+"""Share of the draws whose values are rounded."""
+Draw = Callable[[int, int, np.random.Generator], np.ndarray]
+
+
+def any_covariance(d: int, rng: np.random.Generator) -> np.ndarray:
+    """A random turn and random spreads, from equal ones to a hundred times."""
+    turn = np.linalg.qr(rng.normal(size=(d, d)))[0]
+    return turn * np.exp(rng.uniform(0, rng.choice([0.0, 1.0, 4.6]), size=d))
+
+
+def gaussian(n: int, d: int, rng: np.random.Generator) -> np.ndarray:
+    """One Gaussian of equal spreads."""
+    return rng.normal(size=(n, d))
+
+
+def correlated(n: int, d: int, rng: np.random.Generator) -> np.ndarray:
+    """One Gaussian of any covariance."""
+    return rng.normal(size=(n, d)) @ any_covariance(d, rng).T
+
+
+def box(n: int, d: int, rng: np.random.Generator) -> np.ndarray:
+    """Uniform in a box of random sides."""
+    return rng.uniform(size=(n, d)) * np.exp(rng.uniform(0, 1.5, size=d))
+
+
+def ball(n: int, d: int, rng: np.random.Generator) -> np.ndarray:
+    """Uniform in a ball; a disc in two dimensions."""
+    X = rng.normal(size=(n, d))
+    return X / np.linalg.norm(X, axis=1, keepdims=True) * rng.uniform(size=(n, 1)) ** (1 / d)
+
+
+def heavy(n: int, d: int, rng: np.random.Generator) -> np.ndarray:
+    """Student's t with two to five degrees of freedom, of one radius or column by column."""
+    freedom = rng.uniform(2, 5)
+    if rng.random() < 0.5:
+        return rng.standard_t(freedom, size=(n, d))
+    return rng.normal(size=(n, d)) / np.sqrt(rng.chisquare(freedom, size=(n, 1)) / freedom)
+
+
+def skewed(n: int, d: int, rng: np.random.Generator) -> np.ndarray:
+    """Lognormal columns."""
+    return np.exp(rng.normal(size=(n, d)) * rng.uniform(0.4, 1.0))
+
+
+def ring(n: int, d: int, rng: np.random.Generator) -> np.ndarray:
+    """A noisy circle, turned into d dimensions (at least two)."""
+    angle = rng.uniform(0, 2 * np.pi, size=n)
+    return _embedded(np.column_stack([np.cos(angle), np.sin(angle)]), d, rng, rng.uniform(0.01, 0.15))
+
+
+def chain(n: int, d: int, rng: np.random.Generator) -> np.ndarray:
+    """A noisy curve: an arc, a wave or a spiral, turned into d dimensions (at least two)."""
+    t, kind = rng.uniform(size=n), rng.integers(3)
+    if kind == 0:
+        angle = t * rng.uniform(0.5, 1.6) * np.pi
+        curve = np.column_stack([np.cos(angle), np.sin(angle)])
+    elif kind == 1:
+        curve = np.column_stack([t * 4, np.sin(t * rng.uniform(1, 3) * np.pi)])
+    else:
+        angle = np.pi * (1 + 3 * np.sqrt(t))
+        curve = np.column_stack([np.cos(angle), np.sin(angle)]) * angle[:, None] / 6
+    return _embedded(curve, d, rng, rng.uniform(0.01, 0.1))
+
+
+def sheet(n: int, d: int, rng: np.random.Generator) -> np.ndarray:
+    """A curved sheet: a rolled, bent or saddled square, turned into d dimensions (at least three)."""
+    u, v, kind = rng.uniform(size=n), rng.uniform(size=n), rng.integers(3)
+    if kind == 0:
+        angle = 1.5 * np.pi * (1 + u)
+        surface = np.column_stack([angle * np.cos(angle), 10 * v, angle * np.sin(angle)]) / 10
+    elif kind == 1:
+        surface = np.column_stack([np.cos(np.pi * u), 2 * v, np.sin(np.pi * u)])
+    else:
+        surface = np.column_stack([2 * u - 1, 2 * v - 1, (2 * u - 1) ** 2 - (2 * v - 1) ** 2])
+    return _embedded(surface, d, rng, rng.uniform(0.0, 0.05))
+
+
+def _embedded(X: np.ndarray, d: int, rng: np.random.Generator, noise: float) -> np.ndarray:
+    """The points turned into d dimensions, with noise of a length that does not grow with d."""
+    d = max(d, X.shape[1])
+    turn = np.linalg.qr(rng.normal(size=(d, d)))[0][:, : X.shape[1]]
+    return X @ turn.T + rng.normal(size=(len(X), d)) * noise / np.sqrt(d / X.shape[1])
+
+
+KINDS: dict[str, Draw] = {
+    "gaussian": gaussian,
+    "correlated": correlated,
+    "box": box,
+    "ball": ball,
+    "heavy": heavy,
+    "skewed": skewed,
+    "ring": ring,
+    "chain": chain,
+    "sheet": sheet,
+}
+
+
+def rounded(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """The values rounded to multiples of a twentieth to half of the typical spread of a column, as integers."""
+    step = np.median(X.std(axis=0)) * np.exp(rng.uniform(np.log(0.05), np.log(0.5)))
+    return np.asarray(np.round(X / step))
+
+
+def structureless(n_draws: int, seed: int = 0) -> Iterator[tuple[str, np.ndarray]]:
+    """Name and points of draws that have no clusters; each kind in turn."""
+    for i in range(n_draws):
+        rng = np.random.default_rng([seed, i])
+        kind = list(KINDS)[i % len(KINDS)]
+        n = round(float(np.exp(rng.uniform(np.log(SIZES[0]), np.log(SIZES[1] + 1)))))
+        X = KINDS[kind](n, int(rng.choice(DIMENSIONS)), rng)
+        round_it = rng.random() < ROUNDED
+        yield f"{'rounded ' if round_it else ''}{kind} {n}x{X.shape[1]}", rounded(X, rng) if round_it else X
+
+
+def main() -> None:
+    """A picture of three dozen draws, on their first two columns."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(18, 12))
+    for ax, (name, X) in zip(figure.subplots(4, 9).ravel(), structureless(36), strict=True):
+        ax.scatter(X[:, 0], X[:, 1] if X.shape[1] > 1 else np.zeros(len(X)), s=2)
+        ax.set_title(name, fontsize=8)
+    figure.savefig(sys.argv[1] if len(sys.argv) > 1 else "structureless.png")
+
+
+if __name__ == "__main__":
+    main()
