@@ -42,3 +42,10 @@ def test_one_segment_is_one(picture, here, lapmodes):
     result = lapmodes("segment", picture.name, "-k", 1, "-o", "out")
     assert "1 segment of 600 pixels." in result.stderr
     assert "<h1>1 segment of" in (here / "out" / "report.html").read_text()
+
+
+def test_a_second_run_keeps_the_first_result(picture, here, lapmodes):
+    for place in ("", "-2"):
+        result = lapmodes("segment", picture.name, "-k", 2)
+        assert result.exit_code == 0 and f"{picture.stem}{place}.lapmodes" in result.stderr
+    assert lapmodes("segment", picture.name, "-k", 2, "-o", f"{picture.stem}.lapmodes").exit_code != 0

@@ -189,15 +189,12 @@ def fit_picture(options: FitOptions, output: Path | None, *, overwrite: bool, qu
 
 def fit_rows(options: FitOptions, output: Path | None, *, report: bool, overwrite: bool, quiet: bool) -> None:
     """Fit and write the whole folder of results, or nothing."""
-    from ..files.atomic import check_folder_target, check_parent, output_folder, stem
+    from ..files.atomic import check_place, output_folder, stem
     from .fitting import fit_model, prepare
     from .outputs import write_folder
 
-    target, apart = output or Path(f"{stem(options.data)}.lapmodes"), output is None and not overwrite
-    if apart:
-        check_parent(target)
-    else:
-        check_folder_target(target, overwrite=overwrite)
+    target = output or Path(f"{stem(options.data)}.lapmodes")
+    apart = check_place(target, named=output is not None, overwrite=overwrite)
     say = printer(quiet=quiet)
     with progress_bars(quiet=quiet) as bars:
         run = fit_model(prepare(options, bars, say))

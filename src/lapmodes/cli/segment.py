@@ -84,12 +84,12 @@ def segment(
 def segment_picture(options: SegmentOptions, output: Path | None, *, overwrite: bool, quiet: bool) -> None:
     """Segment a picture and write what came out, or nothing."""
     from .. import image
-    from ..files.atomic import check_folder_target, whole_folder
+    from ..files.atomic import check_place, output_folder
     from ..files.base import counted, existing_file
     from ..files.pictures import read_pixels
 
     target = output or Path(f"{options.image.stem}.lapmodes")
-    check_folder_target(target, overwrite=overwrite)
+    apart = check_place(target, named=output is not None, overwrite=overwrite)
     pixels = read_pixels(existing_file(options.image))
     n_pixels = pixels.shape[0] * pixels.shape[1]
     if n_pixels < max(2, options.segments):
@@ -106,13 +106,13 @@ def segment_picture(options: SegmentOptions, output: Path | None, *, overwrite: 
             n_jobs=options.jobs,
             verbose=bars,
         )
-    with whole_folder(target) as folder:
-        write_segments(folder, target, options, pixels, found, notes)
+    with output_folder(target, apart=apart) as (folder, place):
+        write_segments(folder, place, options, pixels, found, notes)
     say = printer(quiet=quiet)
     for note in notes:
         say(f"Note: {note}")
     say(f"{counted(options.segments, 'segment')} of {', '.join(f'{size:,}' for size in sizes(found)[:12])} pixels.")
-    say(f"Open {target / 'report.html'}")
+    say(f"Open {place / 'report.html'}")
 
 
 def write_segments(

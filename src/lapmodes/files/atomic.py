@@ -102,6 +102,16 @@ def whole_folder(target: Path) -> Iterator[Path]:
         shutil.rmtree(old, ignore_errors=True)
 
 
+def check_place(target: Path, *, named: bool, overwrite: bool) -> bool:
+    """Refuse a folder that cannot be written before any work is done; whether results are kept apart from others."""
+    apart = not named and not overwrite
+    if apart:
+        check_parent(target)
+    else:
+        check_folder_target(target, overwrite=overwrite)
+    return apart
+
+
 @contextmanager
 def output_folder(target: Path, *, apart: bool) -> Iterator[tuple[Path, Path]]:
     """A folder to fill, and its place: the target, or with `apart` the first of x, x-2, x-3, … that is free."""
