@@ -1,19 +1,25 @@
 """Draws without clusters: one heap, box, ball, ring, chain or sheet, of any size, dimension and rounding.
 
-    python benchmarks/structureless.py     draws a picture of some of them
+    python benchmarks/structureless.py            how many of 40 draws select says have no clear clusters
+    python benchmarks/structureless.py --picture  draws 36 of them, in results/benchmarks/structureless.png
 
-The right number of clusters of each is 1.
+The right number of clusters of each is 1. Larger draws are cut to 1,200 rows.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
+import warnings
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import numpy as np
 
+from lapmodes import select
+
 SIZES = (30, 5000)
 DIMENSIONS = (1, 2, 3, 5, 10, 20, 50)
+MOST_ROWS = 1200
 ROUNDED = 0.3
 """Share of the draws whose values are rounded."""
 Draw = Callable[[int, int, np.random.Generator], np.ndarray]
@@ -129,15 +135,36 @@ def structureless(n_draws: int, seed: int = 0) -> Iterator[tuple[str, np.ndarray
         yield f"{'rounded ' if round_it else ''}{kind} {n}x{X.shape[1]}", rounded(X, rng) if round_it else X
 
 
-def main() -> None:
-    """A picture of three dozen draws, on their first two columns."""
+def draw_picture() -> None:
+    """Three dozen draws, on their first two columns."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(18, 12))
     for ax, (name, X) in zip(figure.subplots(4, 9).ravel(), structureless(36), strict=True):
         ax.scatter(X[:, 0], X[:, 1] if X.shape[1] > 1 else np.zeros(len(X)), s=2)
         ax.set_title(name, fontsize=8)
-    figure.savefig(sys.argv[1] if len(sys.argv) > 1 else "structureless.png")
+    file = Path("results") / "benchmarks" / "structureless.png"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(file)
+
+
+def main() -> None:
+    """Count, or draw."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--picture", action="store_true", help="draw some of them")
+    parser.add_argument("--draws", type=int, default=40)
+    options = parser.parse_args()
+    if options.picture:
+        draw_picture()
+        return
+    none = 0
+    for name, X in structureless(options.draws):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = select(X[:MOST_ROWS], random_state=0)
+        none += found.verdict == "none"
+        print(f"{name:30s} {found}", flush=True)
+    print(f"{none} of {options.draws} have no clear clusters")
 
 
 if __name__ == "__main__":
