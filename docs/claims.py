@@ -243,6 +243,7 @@ CLAIMS = [
     Claim(DEFAULTS, rf"the {ORDINAL} power of its adjusted", lambda: [consensus.TRUST_POWER]),
     Claim(DEFAULTS, rf"within {NUMBER} of the best", lambda: [_n_clusters.TIES["agreement"]]),
     Claim(DEFAULTS, rf"are less than {NUMBER} together", lambda: [_n_clusters.CLEAR]),
+    Claim(DEFAULTS, rf"agreement and stability are not {NUMBER} each", lambda: [_n_clusters.CERTAIN]),
     Claim(DEFAULTS, rf"the mean of {WORD} draws", lambda: [_n_clusters.DRAWS]),
     Claim(DEFAULTS, rf"at most {NUMBER} of the points, and keeps", lambda: [_n_clusters.COMPARED_ROWS]),
     Claim(DEFAULTS, rf"`predict` is right on {NUMBER} % of the", lambda: measured(SHARES)),

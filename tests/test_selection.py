@@ -263,3 +263,14 @@ def test_a_score_without_labels_finds_a_bandwidth(four):
     assert search.best_params_ == {"bandwidth": 0.5}
     model = search.best_estimator_
     assert model.score(four) == pytest.approx(model.score_samples(four).mean())
+
+
+def test_topics_in_many_dimensions_are_clear():
+    """Sparse rows whose valleys are shallow, but on which everything agrees."""
+    rng, y = np.random.default_rng(0), np.repeat(range(4), 60)
+    words = np.where(rng.random((240, 30)) < 0.8, 200 * y[:, None] + rng.integers(0, 200, (240, 30)), 800)
+    X = np.zeros((240, 1000))
+    for row, own in zip(X, words, strict=True):
+        np.add.at(row, own + rng.integers(0, 199, 30) * (own == 800), 1.0)
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    assert select(X, range(2, 8), random_state=0).n_clusters == 4

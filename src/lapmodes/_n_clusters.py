@@ -49,6 +49,8 @@ SHARE = 0.9
 """Of the points are in each draw that the stability is measured on."""
 CLEAR = 1.2
 """Agreement and valley that the best number of clusters must have together, or there are no clear clusters."""
+CERTAIN = 0.99
+"""Or its agreement and its stability must be this high each: in many dimensions valleys are shallow."""
 ONE_COLUMN = 0.2
 """What a valley counts on a line, where the density of a few neighbours is that much noisier."""
 COMPARED_ROWS = 3000
@@ -166,6 +168,7 @@ def _conclusion(table: Array, labels: dict[int, Array], dimensions: int) -> Sele
     row = own[own["support"].argmax()]
     valley = np.nan_to_num(row["valley"], nan=CLEAR) * (ONE_COLUMN if dimensions == 1 else 1.0)
     clear = np.isnan(row["agreement"]) or row["agreement"] + max(valley, 0.0) >= CLEAR
+    clear |= dimensions > 1 and min(row["agreement"], row["stability"]) >= CERTAIN
     others = [K for K in preferred.values() if abs(K - best) > 1]
     also = max(others, key=lambda K: (others.count(K), -K), default=None) if clear else min(preferred.values())
     if not clear:

@@ -49,9 +49,9 @@ def select(
     Selection
         `n_clusters` is the most stable of the numbers whose agreement is within 0.01 of the best, and the largest of
         equally stable ones: coarser partitions into unions of clusters find agreement too. It is 1 where not even that
-        number has an agreement and a valley of 1.2 together: there are no clear clusters, or they overlap so much
-        that only a model of their shape could tell. `verdict` says how sure this is, and `also` what else is worth a
-        look. Its table has the fields:
+        number has an agreement and a valley of 1.2 together, or an agreement and a stability of 0.99 each: there are
+        no clear clusters, or they overlap so much that only a model of their shape could tell. `verdict` says how
+        sure this is, and `also` what else is worth a look. Its table has the fields:
 
         - 'n_clusters', 'lam', 'bandwidth';
         - 'agreement': upper quartile of the highest adjusted Rand index between two families of candidates (NaN where

@@ -240,3 +240,13 @@ def test_an_interrupted_run_leaves_nothing(here):
     assert process.returncode == 130
     assert "Traceback" not in errors
     assert os.listdir(here) == ["slow.npy"]
+
+
+@pytest.mark.parametrize("nested", [{"v": 1}, [1, "a"]], ids=["records", "lists"])
+def test_nested_columns_are_no_trouble(here, lapmodes, nested):
+    """They are left out, and exemplars are written without them."""
+    rows = [json.dumps({"a": i % 2 * 10 + i * 0.01, "m": nested}) for i in range(40)]
+    (here / "x.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    result = lapmodes("fit", "x.jsonl", "-k", 2)
+    assert result.exit_code == 0, result.stderr
+    assert "'m'" in result.stderr

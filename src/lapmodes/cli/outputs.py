@@ -182,13 +182,22 @@ def exemplar_columns(run: FitRun) -> dict[str, Any]:
     model, table, exemplars = run.model, run.table, exemplar_rows(run)
     columns: dict[str, Any] = {"cluster": np.arange(model.n_clusters_), "row": exemplars + 1}
     if table.columns is not None:
-        chosen = table.columns.take(exemplars.tolist())
+        chosen = flat_columns(table.columns).take(exemplars.tolist())
         return columns | dict(zip(chosen.column_names, chosen.columns, strict=True)) | columns
     if table.row_names is not None:
         columns["name"] = [table.row_names[row] for row in exemplars]
     rows = run.raw[np.asarray(model.exemplars_)]
     rows = rows.toarray() if hasattr(rows, "toarray") else rows
     return columns | {name: rows[:, i] for i, name in enumerate(run.recipe.features)}
+
+
+def flat_columns(columns: Any) -> Any:
+    """The columns that every format can hold: no lists and no records."""
+    from pyarrow import types
+
+    return columns.select(
+        [name for name in columns.column_names if not types.is_nested(columns.schema.field(name).type)]
+    )
 
 
 def exemplar_rows(run: FitRun) -> Any:

@@ -62,11 +62,20 @@ def screen(columns: Mapping[str, Array]) -> Screening:
     rest = {name: values[~np.isnan(values)] for name, values in columns.items() if name not in dropped}
     repeats, nearly = find_repeats({name: columns[name] for name in rest})
     alike: dict[str, list[str]] = {}
+    marks: dict[float, list[str]] = {}
     for name, known in rest.items():
-        why = why_doubtful(name, known)
+        why, mark = why_doubtful(name, known), _sentinel(known)
         if why is not None and name not in repeats:
             alike.setdefault(why, []).append(name)
-    return Screening(dropped | repeats, (*(_doubt(names, why) for why, names in alike.items()), *nearly))
+        elif mark is not None and name not in repeats:
+            marks.setdefault(mark, []).append(name)
+    doubts = [_doubt(names, why) for why, names in alike.items()]
+    doubts += [
+        f"{mark:g} stands far from all else in {listed([repr(name) for name in names])}, and counts as a number. If it "
+        f"marks a missing value, make these cells blank in the file, or leave the column out: {drop_option(names)}."
+        for mark, names in marks.items()
+    ]
+    return Screening(dropped | repeats, (*doubts, *nearly))
 
 
 def _doubt(names: Sequence[str], why: str) -> str:
@@ -128,8 +137,7 @@ def why_doubtful(name: str, known: Array) -> str | None:
         return "the name is that of an identifier"
     if whole and span > 2 and CODE & set(words):
         return "the name is that of a code, and codes measure nothing"
-    mark = _sentinel(known)
-    return None if mark is None else f"{mark:g} stands far from all else; if it means a missing value, make it blank"
+    return None
 
 
 def find_repeats(columns: Mapping[str, Array]) -> tuple[dict[str, str], list[str]]:

@@ -131,8 +131,8 @@ def selection_reason(selection: Selection) -> str:
     says = ", ".join(f"{name} says {k}" for name, k in selection.preferred.items())
     if selection.verdict == "none":
         return (
-            "there are no clear clusters; unlike ways of clustering agree on no number, or no gaps part the clusters "
-            f"({says}). For groups all the same, look at {selection.also}"
+            "there are no clear clusters; unlike ways of clustering do not agree well enough on any number, or no gaps "
+            f"part what they agree on ({says}). For groups all the same, look at {selection.also}"
         )
     why = "unlike ways of clustering agree on it best, and it is the most stable"
     if selection.verdict == "clear":
