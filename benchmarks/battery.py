@@ -58,8 +58,6 @@ METHODS: dict[str, Method] = {
     "k-means": lambda K, seed: KMeans(K, n_init=10, random_state=seed),
     "hdbscan": lambda K, seed: HDBSCAN(),
 }
-SELECT_ROWS = 5000
-"""Rows of larger sets that select looks at."""
 
 
 def score(method: Method, X: np.ndarray, labelings: list[np.ndarray], seed: int) -> tuple[float, int]:
@@ -188,8 +186,6 @@ def run_select(largest: int) -> None:
     hits, rows = {}, 0
     for name, X, labelings in battery(largest):
         true = sorted({np.unique(y[y > 0]).size for y in labelings})
-        if len(X) > SELECT_ROWS:
-            X = X[np.sort(np.random.default_rng(0).choice(len(X), SELECT_ROWS, replace=False))]
         start = time.process_time()
         found = select(X, random_state=0)
         seconds, rows = time.process_time() - start, rows + 1

@@ -44,10 +44,10 @@ def dropped(prepared: Any, K: int) -> Partitions:
     return {
         Candidate("k-means"): best_kmeans(prepared.problem, K, rng).Z.argmax(axis=1),
         Candidate("spectral"): spectral_labels(inputs.graphs[0], K, rng),
-        Candidate("density modes", "k/2 neighbours"): density_mode_labels(near.first(k // 2), inputs.trees[0], K),
+        Candidate("density modes", "k/2 neighbours"): density_mode_labels(near.first(k // 2), inputs.trees[0], [K])[0],
         Candidate("density modes", "1.4 k neighbours"): density_mode_labels(
-            near.first(14 * k // 10), inputs.trees[0], K
-        ),
+            near.first(14 * k // 10), inputs.trees[0], [K]
+        )[0],
         Candidate("linkages", "0.3"): even_linkage_labels(inputs.trees[0], K, 0.3),
         Candidate("communities", "binary"): community_labels(binary, K, 0),
     }

@@ -1,9 +1,10 @@
 """Draws without clusters: one heap, box, ball, ring, chain or sheet, of any size, dimension and rounding.
 
-    python benchmarks/structureless.py            how many of 40 draws select says have no clear clusters
-    python benchmarks/structureless.py --picture  draws 36 of them, in results/benchmarks/structureless.png
+    python benchmarks/structureless.py             how many of 40 draws select says have no clear clusters
+    python benchmarks/structureless.py --seed 7    others
+    python benchmarks/structureless.py --picture   draws 36 of them, in results/benchmarks/structureless.png
 
-The right number of clusters of each is 1. Larger draws are cut to 1,200 rows.
+The right number of clusters of each is 1. `n_clusters.py` has the counts for each kind, beside sets with clusters.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from lapmodes import select
 
 SIZES = (30, 5000)
 DIMENSIONS = (1, 2, 3, 5, 10, 20, 50)
-MOST_ROWS = 1200
 ROUNDED = 0.3
 """Share of the draws whose values are rounded."""
+THIN = ("ring", "chain", "sheet")
+"""Kinds that coarse rounding would tear apart."""
 Draw = Callable[[int, int, np.random.Generator], np.ndarray]
 
 
@@ -73,16 +75,19 @@ def ring(n: int, d: int, rng: np.random.Generator) -> np.ndarray:
 
 def chain(n: int, d: int, rng: np.random.Generator) -> np.ndarray:
     """A noisy curve: an arc, a wave or a spiral, turned into d dimensions (at least two)."""
-    t, kind = rng.uniform(size=n), rng.integers(3)
+    t, kind = np.linspace(0, 1, 2000), rng.integers(3)
     if kind == 0:
         angle = t * rng.uniform(0.5, 1.6) * np.pi
         curve = np.column_stack([np.cos(angle), np.sin(angle)])
     elif kind == 1:
         curve = np.column_stack([t * 4, np.sin(t * rng.uniform(1, 3) * np.pi)])
     else:
-        angle = np.pi * (1 + 3 * np.sqrt(t))
+        angle = np.pi * (1 + 3 * t)
         curve = np.column_stack([np.cos(angle), np.sin(angle)]) * angle[:, None] / 6
-    return _embedded(curve, d, rng, rng.uniform(0.01, 0.1))
+    length = np.append(0, np.cumsum(np.linalg.norm(np.diff(curve, axis=0), axis=1)))
+    at = rng.uniform(0, length[-1], size=n)  # equally dense along the curve
+    X = np.column_stack([np.interp(at, length, curve[:, j]) for j in range(2)])
+    return _embedded(X, d, rng, rng.uniform(0.01, 0.1))
 
 
 def sheet(n: int, d: int, rng: np.random.Generator) -> np.ndarray:
@@ -118,9 +123,9 @@ KINDS: dict[str, Draw] = {
 }
 
 
-def rounded(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """The values rounded to multiples of a twentieth to half of the typical spread of a column, as integers."""
-    step = np.median(X.std(axis=0)) * np.exp(rng.uniform(np.log(0.05), np.log(0.5)))
+def rounded(X: np.ndarray, coarsest: float, rng: np.random.Generator) -> np.ndarray:
+    """The values rounded to multiples of a fiftieth or more of the typical spread of a column, as integers."""
+    step = np.median(X.std(axis=0)) * np.exp(rng.uniform(np.log(0.02), np.log(coarsest)))
     return np.asarray(np.round(X / step))
 
 
@@ -131,8 +136,10 @@ def structureless(n_draws: int, seed: int = 0) -> Iterator[tuple[str, np.ndarray
         kind = list(KINDS)[i % len(KINDS)]
         n = round(float(np.exp(rng.uniform(np.log(SIZES[0]), np.log(SIZES[1] + 1)))))
         X = KINDS[kind](n, int(rng.choice(DIMENSIONS)), rng)
-        round_it = rng.random() < ROUNDED
-        yield f"{'rounded ' if round_it else ''}{kind} {n}x{X.shape[1]}", rounded(X, rng) if round_it else X
+        name = f"{kind} {n}x{X.shape[1]}"
+        if rng.random() < ROUNDED:
+            name, X = f"rounded {name}", rounded(X, 0.1 if kind in THIN else 0.5, rng)
+        yield name, X
 
 
 def draw_picture() -> None:
@@ -153,15 +160,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--picture", action="store_true", help="draw some of them")
     parser.add_argument("--draws", type=int, default=40)
+    parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     if options.picture:
         draw_picture()
         return
     none = 0
-    for name, X in structureless(options.draws):
+    for name, X in structureless(options.draws, options.seed):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = select(X[:MOST_ROWS], random_state=0)
+            found = select(X, random_state=0)
         none += found.verdict == "none"
         print(f"{name:30s} {found}", flush=True)
     print(f"{none} of {options.draws} have no clear clusters")

@@ -28,7 +28,7 @@ ROOMS = {
     | {"image", "path", "plotting", "metrics", "start", "graph"}
     | {"_special_cases", "_estimator", "_persistence", "_settings", "_validation", "_warnings"},
     "image": {"plotting", "graph", "_estimator", "_warnings", "_records", "_rows"},
-    "selection": {"_estimator", "_n_clusters", "_progress"},
+    "selection": {"_estimator", "_n_clusters", "_fit", "_settings", "start", "graph", "_progress", "_records", "_rows"},
     "path": {"_estimator", "_fit", "_predict", "_settings", "_validation", "_progress", "_warnings"},
     "_special_cases": {"_estimator", "_settings"},
     "_estimator": BASE

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.metrics import adjusted_rand_score
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.neighbors import NearestNeighbors
 
 from lapmodes import KModes, LaplacianKModes, Selection, load, select
-from lapmodes._n_clusters import TABLE, _conclusion
+from lapmodes._n_clusters import DRAWS, Density, shares_back, unrounded
+from lapmodes.graph.neighbors import make_index
+from lapmodes.report.content import selection_reason
 
 CORNERS = np.array([[0, 0], [9, 0], [0, 10], [11, 11]])
 
@@ -28,8 +32,8 @@ def found(four):
 
 
 def test_clear_clusters_are_counted(found):
-    assert found.n_clusters == 4
-    assert set(found.preferred) == {"agreement", "stability", "eigengap", "valley"}
+    assert (found.n_clusters, found.verdict) == (4, "clear")
+    assert set(found.preferred) == {"stability", "agreement", "separation"}
     assert adjusted_rand_score(np.repeat(range(4), 60), found.labels[4]) == 1
 
 
@@ -41,27 +45,66 @@ def test_other_numbers_of_clear_clusters_are_counted(K):
     assert select(X, range(2, 10), random_state=0).n_clusters == K
 
 
-def test_each_row_is_the_default_fit_of_that_number(four, found):
-    """One graph for all numbers gives the models that each would have by itself."""
-    np.testing.assert_array_equal(found.table["n_clusters"], np.arange(2, 8))
-    for row in found.table:
-        model = LaplacianKModes(int(row["n_clusters"]), random_state=0).fit(four)
-        np.testing.assert_array_equal(found.labels[model.n_clusters], model.labels_)
-        assert (row["lam"], row["bandwidth"]) == (pytest.approx(model.lam_), pytest.approx(model.bandwidth_))
-        assert (row["objective"], row["gap"]) == (pytest.approx(model.objective_), pytest.approx(model.gap_))
-        assert row["smallest"] == np.unique(model.labels_, return_counts=True)[1].min()
+def test_shares_that_come_back_are_jaccard_indices():
+    one, two = np.array([0, 0, 0, 0, 1, 1]), np.array([0, 0, 2, 1, 1, 1])
+    np.testing.assert_allclose(shares_back(one, two, 3), [2 / 4, 2 / 3, 0])
+    names = np.random.default_rng(0).permutation(3)
+    np.testing.assert_allclose(shares_back(names[one], names[two], 3)[names], [2 / 4, 2 / 3, 0])
 
 
-def test_the_best_cut_is_between_the_clusters(found):
-    cut = dict(zip(found.table["n_clusters"].tolist(), found.table["cut"], strict=True))
-    assert ((found.table["cut"] >= 0) & (found.table["cut"] <= 1)).all()
-    assert cut[4] < 0.01 < cut[7]
+def test_true_clusters_come_back_and_halves_of_them_do_not(found):
+    table = {int(row["n_clusters"]): row for row in found.table}
+    assert table[4]["stability"] == table[4]["weakest"] == 1 and table[4]["spread"] == 0
+    assert all(table[K]["stability"] < 0.9 for K in (3, 5, 7))
+    assert table[4]["separation"] > 1 > 0.2 > table[5]["separation"]
+    assert all(row["smallest"] == np.bincount(found.labels[K]).min() for K, row in table.items())
 
 
-def test_true_clusters_are_stable_and_halves_of_them_are_not(found):
-    stability = dict(zip(found.table["n_clusters"].tolist(), found.table["stability"], strict=True))
-    assert stability[4] == 1
-    assert stability[7] < 0.99
+def test_a_valley_separates_and_a_plain_does_not():
+    """Two halves of a plain, the same halves moved apart, and the same with a denser strip between them."""
+    rng = np.random.default_rng(0)
+    plain = rng.uniform(size=(1000, 2))
+    side = (plain[:, 0] > 0.5).astype(np.int32)
+    sparse = plain[np.abs(plain[:, 0] - 0.5) > rng.uniform(0, 0.3, 1000)]
+    dense = np.concatenate([plain, rng.uniform([0.4, 0], [0.6, 1], size=(500, 2))])
+    density = [
+        Density.around_points(make_index(X, 1).query_self(20)) for X in (plain, plain + side[:, None], sparse, dense)
+    ]
+    none, gap = (each.separation(side, 2) for each in density[:2])
+    valley, ridge = (
+        each.separation((X[:, 0] > 0.5).astype(np.int32), 2)
+        for each, X in zip(density[2:], (sparse, dense), strict=True)
+    )
+    assert ridge < -1 < none < 1 < 2 < valley < gap
+
+
+def test_rounded_columns_are_spread_over_their_steps_and_others_stay():
+    rng = np.random.RandomState(0)
+    X = np.column_stack([np.round(rng.normal(size=500), 1), rng.normal(size=500), np.ones(500)])
+    spread = unrounded(X, rng)
+    np.testing.assert_array_equal(spread[:, 1:], X[:, 1:])
+    np.testing.assert_allclose(np.round(spread[:, 0], 1), X[:, 0], atol=1e-9)
+    assert np.unique(spread[:, 0]).size == 500
+
+
+def test_other_views_are_told(four):
+    """Two pairs of near groups: a coarser view joins them, a finer one cuts."""
+    X = four * [1, 0.6]
+    found = select(X, range(2, 8), random_state=0)
+    assert (found.n_clusters, found.coarser) == (4, 2)
+    assert found.change(2) in ("joins 4 clusters to 2", "joins 3 clusters to 1")
+    assert found.change(7) == "divides 3 of the clusters into 6" or found.change(7).startswith("divides")
+    mixed = Selection(2, found.table, {"stability": 2}, {2: np.arange(9) % 2, 3: np.arange(9) // 3})
+    assert mixed.change(3) == "divides the points in another way"
+
+
+def test_many_clusters_are_found_without_being_asked_for():
+    """Twenty clusters are all apart, so the comparison goes on."""
+    places = np.stack(np.meshgrid(range(6), range(5)), axis=-1).reshape(-1, 2)
+    X = np.random.default_rng(0).normal(scale=0.1, size=(1200, 2)) + np.repeat(places, 40, axis=0)
+    found = select(X, random_state=0, n_jobs=1)
+    assert found.n_clusters == 30
+    assert found.table["n_clusters"].max() > 30
 
 
 def test_a_path_has_a_row_for_each_step(four):
@@ -79,52 +122,34 @@ def test_a_path_has_a_row_for_each_step(four):
 
 def test_scale_does_not_matter(four, found):
     other = select(1e4 * four, range(2, 8), random_state=0)
-    for name in ("agreement", "stability", "cut", "support"):
+    for name in ("agreement", "stability", "separation"):
         np.testing.assert_allclose(other.table[name], found.table[name], atol=1e-6, err_msg=name)
 
 
 @pytest.mark.parametrize(
-    ("others", "unanimous"),
-    [([4, 4, 4], True), ([5, 4, 3], True), ([4, 6, 4], False), ([2, 4, 4], False), ([9, 9, 9], False)],
+    ("others", "verdict", "unanimous"),
+    [([4, 4], "clear", True), ([5, 3], "clear", True), ([9, 3], "clear", False), ([9, 7], "disputed", False)],
 )
-def test_criteria_agree_within_one(others, unanimous):
-    preferred = dict(zip(("agreement", "stability", "eigengap", "valley"), [4, *others], strict=True))
-    found = Selection(4, 1.0, 1.0, np.empty(0, dtype=TABLE), preferred, {})
-    assert found.unanimous is unanimous
-    assert found.verdict == ("clear" if unanimous else "disputed")
-    assert str(found).startswith("4 clusters recommended")
-    assert ("disagree" in str(found)) is not unanimous
-    assert all(f"{name} {K}" in str(found) for name, K in preferred.items())
+def test_a_number_is_clear_if_another_criterion_is_near(found, others, verdict, unanimous):
+    preferred = dict(zip(("stability", "agreement", "separation"), [4, *others], strict=True))
+    other = replace(found, preferred=preferred)
+    assert (other.verdict, other.unanimous) == (verdict, unanimous)
+    assert str(other).startswith("4 clusters recommended")
+    assert ("disagree" in str(other)) == (f"look at {other.also}" in str(other)) == (verdict == "disputed")
+    assert all(f"{name} {K}" in str(other) for name, K in preferred.items())
 
 
-def test_criteria_disagree_about_a_heap_and_agree_about_clear_clusters():
-    heap = np.random.default_rng(3).normal(size=(300, 2))
-    assert not select(heap, range(2, 12), random_state=0).unanimous
-    clear = heap + 12 * np.repeat([[0], [1], [2]], 100, axis=0)
-    assert select(clear, range(2, 7), random_state=0).unanimous
-
-
-def test_given_graph_has_no_valleys(four):
+def test_on_a_given_graph_there_is_one_way(four):
     W = LaplacianKModes(2, random_state=0).fit(four).graph_
-    found = select(four, [2, 3, 4], graph=W, random_state=0)
-    assert np.isnan(found.table["valley"]).all()
-    assert "valley" not in found.preferred
-
-
-def test_a_single_family_of_candidates_is_no_agreement():
-    """On a given graph in many dimensions there are communities only, which agree with themselves on any number."""
-    X = np.random.default_rng(0).normal(size=(240, 60)) + 9 * np.repeat(np.eye(4, 60), 60, axis=0)
-    W = LaplacianKModes(2, random_state=0).fit(X).graph_
-    found = select(X, range(2, 9), graph=W, random_state=0)
-    assert np.isnan(found.table["agreement"]).all()
-    assert found.n_clusters == 4
+    found = select(four, range(2, 8), graph=W, random_state=0)
+    assert np.isnan(found.table["separation"]).all() and np.isnan(found.table["agreement"]).all()
+    assert (found.n_clusters, found.preferred, found.verdict) == (4, {"stability": 4}, "clear")
 
 
 def test_given_neighbours_give_the_same_table(four, found):
     distances, indices = NearestNeighbors(n_neighbors=20).fit(four).kneighbors()
     other = select(four, range(2, 8), neighbors=(indices, distances), random_state=0)
-    assert other.n_clusters == 4
-    np.testing.assert_allclose(other.table["agreement"], found.table["agreement"])
+    np.testing.assert_array_equal(other.table, found.table)
 
 
 def test_samples_without_weight_do_not_count(four):
@@ -132,7 +157,7 @@ def test_samples_without_weight_do_not_count(four):
     noise = np.random.default_rng(1).uniform(-5, 15, size=(60, 2))
     found = select(np.concatenate([four, noise]), range(2, 7), sample_weight=weight, random_state=0)
     alone = select(four, range(2, 7), random_state=0)
-    np.testing.assert_allclose(found.table["agreement"], alone.table["agreement"])
+    np.testing.assert_array_equal(found.table, alone.table)
     assert found.labels[4].shape == (300,)
     np.testing.assert_array_equal(found.labels[4][:240], alone.labels[4])
 
@@ -140,8 +165,8 @@ def test_samples_without_weight_do_not_count(four):
 def test_plot_marks_the_recommendation(found):
     figure = pytest.importorskip("matplotlib.figure").Figure()
     ax = found.plot(figure.subplots())
-    assert [line.get_label() for line in ax.lines][:4] == list(found.preferred)
-    assert list(ax.lines[4].get_xdata()) == [4, 4]
+    assert [line.get_label() for line in ax.lines][:3] == list(found.preferred)
+    assert list(ax.lines[3].get_xdata()) == [4, 4]
 
 
 def test_bad_requests(four):
@@ -156,10 +181,11 @@ def test_bad_requests(four):
 def test_progress_is_told(four):
     told = []
     select(four[:60], [2, 3, 4], random_state=0, verbose=lambda *step: told.append(step))
-    assert [step[:3] for step in told if step[0] == "select"] == [("select", 1, 3), ("select", 2, 3), ("select", 3, 3)]
+    steps = [step[:3] for step in told if step[0] == "select"]
+    assert steps == [("select", i, DRAWS) for i in range(1, DRAWS + 1)]
 
 
-# Draws of nine tenths of the points may leave some with fewer neighbours than the whole has.
+# Rows of any kind: nothing is an error, and the answer can be fitted.
 
 
 def heaps(n, seed=0):
@@ -184,15 +210,38 @@ AWKWARD = {
 @pytest.mark.filterwarnings("ignore::lapmodes.DegenerateWarning", "ignore::lapmodes.InputWarning")
 @pytest.mark.parametrize("n_neighbors", [2, 10, 30])
 @pytest.mark.parametrize("name", AWKWARD)
-def test_draws_with_fewer_neighbours_are_no_error(name, n_neighbors):
+def test_awkward_rows_are_no_error(name, n_neighbors):
     X = AWKWARD[name]
     found = select(X, random_state=0, n_neighbors=n_neighbors)
     assert 1 <= found.n_clusters <= max(2, np.sqrt(len(X)))
-    for field in ("agreement", "stability", "support"):
-        values = found.table[field][~np.isnan(found.table[field])]
-        assert ((values >= -1) & (values <= 1)).all(), field
-    refit = LaplacianKModes(found.n_clusters, n_neighbors=n_neighbors, random_state=0).fit(X)
-    np.testing.assert_array_equal(refit.labels_, found.labels[found.n_clusters])
+    for field in ("stability", "spread", "weakest", "agreement"):
+        assert ((found.table[field] >= -1) & (found.table[field] <= 1)).all(), field
+    assert all(np.unique(labels).size <= K and labels.shape == (len(X),) for K, labels in found.labels.items())
+    model = LaplacianKModes("auto", n_neighbors=n_neighbors, random_state=0).fit(X)
+    assert model.n_clusters_ == found.n_clusters
+    assert str(found) and selection_reason(found) and found.also
+
+
+def random_rows(rng):
+    """Rows as no one would make them on purpose."""
+    n, d = int(rng.integers(2, 41)), int(rng.integers(1, 6))
+    X = rng.normal(size=(n, d)) * 10 ** rng.uniform(-3, 3, size=d)
+    X[:, rng.random(d) < 0.2] = 1.0
+    if rng.random() < 0.4:
+        X = np.round(X)
+    if rng.random() < 0.3:
+        X = X[rng.integers(0, n, n)]
+    return csr_array(X * (rng.random(X.shape) < 0.3)) if rng.random() < 0.2 else X
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("seed", range(40))
+def test_random_rows_are_no_error(seed):
+    rng = np.random.default_rng(seed)
+    X, k = random_rows(rng), int(rng.integers(1, 15))
+    found = select(X, random_state=0, n_neighbors=k, n_jobs=1)
+    assert 1 <= found.n_clusters <= X.shape[0]
+    assert found.labels[found.n_clusters].shape == (X.shape[0],)
 
 
 # Honesty: no clear clusters, a second look, a spread, and the estimator's own choice.
@@ -210,19 +259,8 @@ def test_one_heap_has_no_clear_clusters(name):
     X = ONE_HEAP[name](np.random.default_rng(0))
     found = select(X, range(2, 7), random_state=0)
     assert (found.n_clusters, found.verdict) == (1, "none")
-    assert found.also == min(found.preferred.values()) and f"look at {found.also}" in str(found)
+    assert found.also == found.best and f"look at {found.also}" in str(found)
     np.testing.assert_array_equal(found.labels[1], 0)
-
-
-def test_another_number_is_named_where_criteria_disagree():
-    preferred = {"agreement": 4, "stability": 2, "eigengap": 7, "valley": 2}
-    table = np.zeros(6, dtype=TABLE)
-    table["n_clusters"], table["valley"] = np.arange(2, 8), 0.5
-    for name, K in preferred.items():
-        table[name][K - 2] = 1.0
-    found = _conclusion(table, {K: np.zeros(3, int) for K in range(2, 8)}, 2)
-    assert (found.n_clusters, found.also, found.verdict) == (4, 2, "disputed")
-    assert found.preferred == preferred
 
 
 def test_the_spread_covers_what_other_orders_of_the_rows_give():
@@ -249,11 +287,13 @@ def test_the_estimator_leaves_the_number_to_select(four, tmp_path):
 
 
 def test_many_rows_are_compared_on_some(four, monkeypatch):
-    monkeypatch.setattr("lapmodes._n_clusters.COMPARED_ROWS", 100)
+    monkeypatch.setattr("lapmodes._n_clusters.SOME_ROWS", (100, 100))
     weight = np.random.default_rng(0).uniform(0.5, 2, 240)
     assert LaplacianKModes("auto", random_state=0).fit(four, sample_weight=weight).n_clusters_ == 4
     W = LaplacianKModes(2, random_state=0).fit(four).graph_
-    assert LaplacianKModes("auto", random_state=0).fit(four, graph=W).labels_.shape == (240,)
+    assert LaplacianKModes("auto", random_state=0).fit(four, graph=W).n_clusters_ == 4
+    found = select(four, range(2, 6), random_state=0)
+    assert adjusted_rand_score(np.repeat(range(4), 60), found.labels[4]) == 1
 
 
 def test_a_score_without_labels_finds_a_bandwidth(four):

@@ -117,3 +117,12 @@ def adjusted_rand(one: Array, two: Array) -> float:
     chance = first * second / all_pairs if all_pairs else 0.0
     possible = 0.5 * (first + second) - chance
     return (both - chance) / possible if possible > 0 else 1.0
+
+
+def draw_rows(n: int, counts: Array | None, most: int, rng: np.random.RandomState) -> Array:
+    """All of n rows, each as often as it counts, in order; a random sample where these are more than `most`."""
+    total = n if counts is None else int(counts.sum())
+    if total <= most:
+        return np.arange(n) if counts is None else np.repeat(np.arange(n), counts)
+    share = None if counts is None else counts / total
+    return np.sort(rng.choice(n, most, replace=counts is not None, p=share))

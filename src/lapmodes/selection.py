@@ -1,4 +1,4 @@
-"""How many clusters: a scan over K, and along a path in (lam, bandwidth), on one graph, without labels."""
+"""How many clusters: a comparison of numbers without labels, and of steps along a path in (lam, bandwidth)."""
 
 from __future__ import annotations
 
@@ -7,12 +7,23 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_random_state
 
 from ._estimator import LaplacianKModes
-from ._n_clusters import Selection, compare_numbers, numbers_to_compare
-from ._progress import watch
+from ._fit import Prepared, solve_path
+from ._n_clusters import DRAWS, TABLE, Selection, compare_numbers, numbers_to_compare
+from ._progress import no_step, watch
+from ._records import Array, Points
+from ._rows import adjusted_rand
+from ._settings import Settings
+from .graph.neighbors import make_index
+from .start import consensus_start
+from .start.consensus import find_consensus
 
 __all__ = ["Selection", "select"]
+
+PATH = ("lam", "bandwidth", "support", "objective", "gap")
+"""Further fields of the table along a path."""
 
 
 def select(
@@ -25,47 +36,48 @@ def select(
     sample_weight: Any = None,
     **parameters: Any,
 ) -> Selection:
-    """Compare numbers of clusters on one graph, without labels; with `path`, smoothness and bandwidth too.
+    """Compare numbers of clusters without labels; with `path`, smoothness and bandwidth too.
 
-    For each number the candidates for a start are made, a consensus is chosen and the model is fitted from it.
+    For each number the points are divided in four unlike ways, and so are eight random halves of them. A number is good
+    if its clusters come back from the halves in one of the ways. No model is fitted, unless along a path. Of more
+    than 3,000 points a random sample is compared: a tenth, but at least 3,000 and at most 10,000 points, or 40 for each
+    cluster where many are asked for.
 
     Parameters
     ----------
     X : array-like or CSR matrix of shape (n_samples, n_features)
         The points.
     n_clusters : iterable of int, optional
-        The numbers to compare, each at least 2. Default: 2 to 20, but at most the root of the number of
-        distinct samples.
+        The numbers to compare, each at least 2. Default: 2 to 20, but at most the root of the number of distinct
+        samples; up to that root while all clusters of the last number are apart.
     path : iterable of (lam, bandwidth), optional
-        Each number of clusters is followed along this path, every step starting from the one before, and each step is
-        a row of the table.
+        The model is followed along this path for each number of clusters, every step starting from the one before, and
+        each step is a row of the table.
     graph, neighbors, sample_weight
-        As in :meth:`LaplacianKModes.fit`.
+        As in :meth:`LaplacianKModes.fit`. Without a graph the comparison searches for neighbours itself.
     **parameters
         Further parameters of :class:`LaplacianKModes`, all but `init`.
 
     Returns
     -------
     Selection
-        `n_clusters` is the most stable of the numbers whose agreement is within 0.01 of the best, and the largest of
-        equally stable ones: coarser partitions into unions of clusters find agreement too. It is 1 where not even that
-        number has an agreement and a valley of 1.2 together, or an agreement and a stability of 0.99 each: there are
-        no clear clusters, or they overlap so much that only a model of their shape could tell. `verdict` says how
-        sure this is, and `also` what else is worth a look. Its table has the fields:
+        `n_clusters` is the number with the highest stability, of those within 0.02 of it the largest. It is 1, "no
+        clear clusters", where the highest stability and a twentieth of the highest separation are below 0.92 together,
+        and that separation is below 1.4. `verdict` says whether another criterion speaks for the number, too, and
+        `also` what else is worth a look; `coarser` and `finer` are the most stable numbers on either side, and `change`
+        says what they would show. The table has the fields:
 
-        - 'n_clusters', 'lam', 'bandwidth';
-        - 'agreement': upper quartile of the highest adjusted Rand index between two families of candidates (NaN where
-          there is one family: a given graph in many dimensions; the stability decides then);
-        - 'stability': mean adjusted Rand index of the chosen candidate with itself on eight random nine tenths of the
-          points, and 'spread', their standard deviation;
-        - 'eigengap': log ratio of the next to the last eigenvalue of the normalised Laplacian (NaN above 20,000
-          points);
-        - 'valley': mean over clusters of the drop in log density from the cluster to the highest edge that leaves it
-          (NaN on a given graph);
-        - 'support': mean adjusted Rand index of the fitted labels with the candidates, which picks the step of a path;
-        - 'cut': mean normalised cut of the fitted labels;
-        - 'objective' and its certified 'gap';
-        - 'smallest': points in the smallest cluster, 0 if one died.
+        - 'n_clusters';
+        - 'stability': what comes back of a cluster, on average: its Jaccard index with the most similar cluster of a
+          random half, in the way in which most comes back; and 'spread', its standard deviation over the halves;
+        - 'weakest': what comes back of the cluster of which least does;
+        - 'separation': by how much the log density is lower between two neighbouring clusters than within both, times
+          the root of a tenth of the points that lie between them, for the two that are least apart, in the second best
+          way; up to about 1 may be chance (NaN on a given graph);
+        - 'agreement': mean adjusted Rand index between unlike ways (NaN on a given graph);
+        - 'smallest': points in the smallest cluster;
+        - along a path 'lam', 'bandwidth', 'support' (mean adjusted Rand index of the fitted labels with the candidates
+          of the start), 'objective' and its certified 'gap'.
 
     Examples
     --------
@@ -74,23 +86,64 @@ def select(
     >>> rng = np.random.default_rng(0)
     >>> X = np.concatenate([rng.normal(size=(50, 2)) + 9 * i for i in range(3)])
     >>> found = select(X, range(2, 7), random_state=0)
-    >>> found.n_clusters, found.unanimous
-    (3, True)
+    >>> found.n_clusters, found.verdict
+    (3, 'clear')
     >>> path = [(lam, 1.0) for lam in (0.1, 1.0, 10.0)]
     >>> select(X, [2, 3], path=path, random_state=0).table.shape
     (6,)
     """
     if "init" in parameters:
         raise ValueError("select makes its own starts: leave 'init' out.")
-    wanted = numbers_to_compare(n_clusters, np.shape(X)[0])
-    estimator = LaplacianKModes(2 if n_clusters is None else wanted[-1], init="consensus", **parameters)
+    wanted = numbers_to_compare(n_clusters)
+    estimator = LaplacianKModes(2 if wanted is None else wanted[-1], init="consensus", **parameters)
     if estimator.lam == 0 and path is None:
         raise ValueError("select needs a graph: leave 'lam' at 'auto' or above 0.")
     steps = None if path is None else [(float(lam), float(width)) for lam, width in path]
     with watch(estimator, estimator.verbose) as progress:
         given = {"graph": graph, "neighbors": neighbors, "sample_weight": sample_weight}
         settings, rows, prepared = estimator._prepare(X, given, progress, steps)
-        wanted = numbers_to_compare(n_clusters, prepared.problem.points.n)
-        with progress.phase("select", len(wanted)) as step:
-            found = compare_numbers(prepared, settings, wanted, step)
-    return replace(found, labels={K: rows.spread(labels) for K, labels in found.labels.items()})
+        problem = prepared.problem
+        W = problem.graph if graph is not None else None
+        with progress.phase("select", DRAWS) as step:
+            found, compared = compare_numbers(problem.points, problem.sample_weight, W, settings, wanted, step)
+        nearest = nearest_compared(problem.points, compared)
+        labels = {K: each[nearest] for K, each in found.labels.items()}
+        found = replace(found, labels=labels, lam=problem.lam, bandwidth=float(np.median(problem.bandwidth)))
+        if steps is not None:
+            found = along_path(found, prepared, settings)
+    return replace(found, labels={K: rows.spread(each) for K, each in found.labels.items()})
+
+
+def nearest_compared(points: Points, compared: Array) -> Array:
+    """For each point its place among those that were compared, or the place of the nearest one."""
+    place = np.full(points.n, -1, dtype=np.intp)
+    place[compared] = np.arange(compared.size)
+    absent = np.flatnonzero(place < 0)
+    if absent.size:
+        index = make_index(points.X[compared], points.threads)
+        place[absent] = index.query(points.X[absent], 1).indices[:, 0]
+    return place
+
+
+def along_path(found: Selection, prepared: Prepared, settings: Settings) -> Selection:
+    """The model at each step of the path for each number of clusters; of the best number the best supported step."""
+    assert prepared.inputs is not None
+    dtype, table, labels = np.dtype([*TABLE.descr, *((name, float) for name in PATH)]), [], dict(found.labels)
+    for compared in found.table:
+        K = int(compared["n_clusters"])
+        consensus = find_consensus(
+            prepared.inputs, K, check_random_state(settings.random_state), sparse=settings.sparse
+        )
+        fitted = list(solve_path(prepared.problem, consensus_start(prepared.problem, consensus), settings, no_step))
+        support = [np.mean([adjusted_rand(each.labels, other) for other in consensus.partitions]) for _, each in fitted]
+        rows = [
+            (*compared, at.lam, np.median(at.bandwidth), agreed, each.objective, each.gap)
+            for (at, each), agreed in zip(fitted, support, strict=True)
+        ]
+        table.append(np.array(rows, dtype=dtype))
+        labels[K] = fitted[int(np.argmax(support))][1].labels
+    own = next(rows for rows in table if rows["n_clusters"][0] == found.best)
+    best = own[own["support"].argmax()]
+    return replace(
+        found, table=np.concatenate(table), labels=labels, lam=float(best["lam"]), bandwidth=float(best["bandwidth"])
+    )

@@ -25,7 +25,7 @@ def test_what_a_person_set_is_known(told_rows):
 def test_a_selection_is_a_row_for_each_number_and_a_reason(told_rows):
     found = select(told_rows, range(2, 6), random_state=0, n_jobs=1)
     header, rows = selection_rows(found)
-    assert header[0] == "clusters" and header[-1] == "agreement"
+    assert header[0] == "clusters" and header[-1] == "stability"
     assert [row[0] for row in rows] == [2, 3, 4, 5]
-    assert [row[-1] for row in rows] == pytest.approx(found.table["agreement"].tolist())
+    assert [row[-1] for row in rows] == pytest.approx(found.table["stability"].tolist())
     assert all(f"{name} says {k}" in selection_reason(found) for name, k in found.preferred.items())

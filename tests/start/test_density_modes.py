@@ -63,7 +63,7 @@ def test_the_most_prominent_modes_are_in_clusters_of_their_own(seed, n, K, k):
     least, most = prominences(near, tree)
     modes = np.argsort(-least)[:K]
     assume(least[modes].min() > np.delete(most, modes).max())
-    labels = density_mode_labels(near, tree, K)
+    labels = density_mode_labels(near, tree, [K])[0]
     assert labels.max() == K - 1
     assert np.array_equal(np.sort(labels[modes]), np.arange(K))
 
@@ -75,7 +75,7 @@ def test_clusters_hang_together_and_more_of_them_refine_fewer(seed):
     start, end, _ = edges_of(near, tree)
     before = None
     for K in range(1, 20):
-        labels = density_mode_labels(near, tree, K)
+        labels = density_mode_labels(near, tree, [K])[0]
         inside = labels[start] == labels[end]
         joined = coo_array((np.ones(inside.sum()), (start[inside], end[inside])), shape=(300, 300))
         assert connected_components(joined, directed=False)[0] == K
@@ -89,7 +89,7 @@ def test_clusters_hang_together_and_more_of_them_refine_fewer(seed):
 def test_separate_hills_are_found_at_any_scale(k, scale):
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(size=(80, 2)) * width + [8 * i, 0] for i, width in enumerate((1, 0.3, 1.5))])
-    labels = density_mode_labels(*neighbors_and_tree(scale * X, k), 3)
+    labels = density_mode_labels(*neighbors_and_tree(scale * X, k), [3])[0]
     assert adjusted_rand_score(np.repeat([0, 1, 2], 80), labels) > 0.95
 
 
@@ -97,6 +97,6 @@ def test_single_precision_and_duplicates_are_no_trouble():
     rng = np.random.default_rng(0)
     X = np.concatenate([np.repeat(rng.normal(size=(3, 2)) * 9, 30, axis=0), rng.normal(size=(60, 2)) * 9])
     near, tree = neighbors_and_tree(X.astype(np.float32))
-    assert np.unique(density_mode_labels(near, tree, 3)).size == 3
+    assert np.unique(density_mode_labels(near, tree, [3])[0]).size == 3
     everything_equal = np.zeros((4, 2))
     assert np.isfinite(log_density(everything_equal)).all()

@@ -32,10 +32,10 @@ from .options import (
 )
 from .terminal import Bars, warnings_as_notes
 
-BAR = 20
+BAR = 30
 """Signs of a full bar."""
-COMPARED_ROWS = 3000
-"""Rows on which numbers of clusters are compared."""
+COMPARED_ROWS = 100_000
+"""Rows that the comparison of numbers of clusters may draw from."""
 NOT_COMPARED = ("n_clusters", "init", "n_init")
 """Parameters of the estimator that the comparison does not take."""
 LISTED = 20
@@ -178,9 +178,10 @@ def noticed(run: FitRun) -> list[str]:
 
 
 def choose_n_clusters(run: FitRun, say: Callable[[str], None]) -> FitRun:
-    """Compare numbers of clusters by :func:`lapmodes.select`, on at most 3,000 of the rows."""
+    """Compare numbers of clusters by :func:`lapmodes.select`."""
     began = time.perf_counter()
-    rows = sample_rows(run.points.shape[0], COMPARED_ROWS)
+    n = run.points.shape[0]
+    rows = sample_rows(n, COMPARED_ROWS if run.graph is None else n)  # a sample of a graph has no edges
     if rows.size < 4:
         raise ValueError(f"-k auto needs at least 4 rows. Got {rows.size}.")
     parameters = {name: value for name, value in run.model.get_params(deep=False).items() if name not in NOT_COMPARED}
@@ -197,15 +198,12 @@ def choose_n_clusters(run: FitRun, say: Callable[[str], None]) -> FitRun:
 
 
 def comparison_chart(selection: Selection) -> list[str]:
-    """A line for each number of clusters: bars for the two criteria that decide, within 80 columns."""
-    lines = [f"{'clusters':>9}  {'agreement':<{BAR + 6}} {'stability':<{BAR + 6}} spread"]
+    """A line for each number of clusters: a bar for the stability, which decides, and the other criteria."""
+    lines = [f"{'clusters':>9}  {'stability':<{BAR + 14}}{'agreement':>9}  separation"]
     for row in selection.table[np.unique(selection.table["n_clusters"], return_index=True)[1]]:
-        bars = []
-        for value in (float(row["agreement"]), float(row["stability"])):
-            filled = round(BAR * min(max(np.nan_to_num(value), 0.0), 1.0))
-            bars.append(f"{'#' * filled:<{BAR}} {value:>4.2f} ")
         mark = "*" if row["n_clusters"] == selection.n_clusters else " "
-        lines.append(f"{row['n_clusters']:>8}{mark}  {bars[0]} {bars[1]} {row['spread']:.2f}")
+        bar = f"{'#' * round(BAR * float(row['stability'])):<{BAR}} {row['stability']:.2f} ± {row['spread']:.2f}"
+        lines.append(f"{row['n_clusters']:>8}{mark}  {bar}   {row['agreement']:>7.2f}  {row['separation']:>10.1f}")
     return lines
 
 

@@ -1,18 +1,26 @@
-"""From a symmetric affinity to the graph that the solver takes, and what partitions cut of it."""
+"""From a symmetric affinity to the graph that the solver takes, what partitions cut of it, and its eigenvectors."""
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array, diags_array
+from scipy.linalg import eigh
+from scipy.sparse import coo_array, csc_array, csr_array, diags_array, eye_array
+from scipy.sparse.csgraph import dijkstra
+from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh, lobpcg, splu
 
 from .. import _native
-from .._records import Array, Graph
+from .._records import MANY_POINTS, Array, Graph
 from .._rows import row_arrays
 
 LINK = 10.0
 """Weight of a must-link edge, in mean degrees: it outweighs all other edges of its ends."""
+DENSE_POINTS = 1000
+"""Up to this many eigenvectors are those of a full matrix."""
+LONG_HOPS = 12
+"""From this on a graph is long: it factorises cheaply and iterates slowly, others the reverse."""
 
 
 def build_graph(W: Any, laplacian: str = "unnormalized", sample_weight: Array | None = None) -> Graph:
@@ -86,3 +94,47 @@ def modularity(W: Any, labels: Array) -> float:
     A = weights_between(W, labels)
     total = A.sum()
     return float(np.trace(A) / total - np.square(A.sum(axis=1) / total).sum()) if total > 0 else 0.0
+
+
+def smooth_vectors(graph: Graph, K: int, rng: np.random.RandomState) -> Array:
+    """The K leading eigenvectors of D^-1/2 W D^-1/2, (N, K)."""
+    S = _normalised(graph)
+    n = S.shape[0]
+    if n <= max(DENSE_POINTS, 3 * K):
+        return np.asarray(eigh(S.toarray(), subset_by_index=(n - min(K, n), n - 1))[1])
+    if n <= MANY_POINTS and _is_long(S):
+        vectors = _shift_invert(S, K, rng)
+        if vectors is not None:
+            return vectors
+    guess = rng.standard_normal((n, K + 4))
+    guess[:, 0] = np.sqrt(graph.degrees)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a loose eigenbasis is good enough for a start
+        values, vectors = lobpcg(S, guess, largest=True, tol=1e-5, maxiter=200)
+    return np.asarray(vectors[:, np.argsort(values)[::-1][:K]])
+
+
+def _normalised(graph: Graph) -> Any:
+    """D^-1/2 W D^-1/2 in double precision."""
+    degrees = graph.degrees.astype(np.float64)
+    root = diags_array(1 / np.sqrt(np.where(degrees > 0, degrees, 1)))
+    return csr_array(root @ graph.affinity.astype(np.float64) @ root)
+
+
+def _is_long(S: Any) -> bool:
+    """Whether some points are many hops apart."""
+    hops = dijkstra(S, directed=False, unweighted=True, indices=0)
+    return bool(hops[np.isfinite(hops)].max() >= LONG_HOPS)
+
+
+def _shift_invert(S: Any, K: int, rng: np.random.RandomState) -> Array | None:
+    """Exact eigenvectors by factorising (1 + eps) I - S; None where the iteration fails."""
+    n = S.shape[0]
+    shift = 1 + 1e-5
+    factor = splu(csc_array(shift * eye_array(n) - S), permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True})
+    inverse = LinearOperator((n, n), matvec=factor.solve, dtype=np.float64)
+    try:
+        vectors = eigsh(inverse, K, which="LA", v0=rng.standard_normal(n), tol=1e-8)[1]
+    except ArpackError:
+        return None
+    return np.asarray(vectors)

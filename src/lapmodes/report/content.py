@@ -127,23 +127,28 @@ def points_of(model: Any, rows: Any) -> Any:
 
 
 def selection_reason(selection: Selection) -> str:
-    """Why a number of clusters was chosen, and what each criterion would take by itself."""
+    """Why a number of clusters was chosen, what each criterion would take by itself, and what other views show."""
     says = ", ".join(f"{name} says {k}" for name, k in selection.preferred.items())
+    stable = selection.table[selection.table["n_clusters"] == selection.best][0]
+    back = f"{100 * stable['stability']:.0f} % (± {100 * stable['spread']:.0f})"
     if selection.verdict == "none":
         return (
-            "there are no clear clusters; unlike ways of clustering do not agree well enough on any number, or no gaps "
-            f"part what they agree on ({says}). For groups all the same, look at {selection.also}"
+            f"there are no clear clusters; of {selection.best} clusters {back} come back from halves of the rows, and "
+            f"no gaps part them, as in one heap ({says}). For groups all the same, look at {selection.also}"
         )
-    why = "unlike ways of clustering agree on it best, and it is the most stable"
-    if selection.verdict == "clear":
-        return f"{why} ({says})"
-    return f"{why}, but the criteria disagree ({says}); also look at {selection.also}"
+    why = f"its clusters come back best from halves of the rows, {back} of each on average"
+    if selection.verdict == "disputed":
+        why += f", but the criteria disagree ({says}); also look at {selection.also}"
+    else:
+        why += f" ({says})"
+    views = [("coarser", selection.coarser), ("finer", selection.finer)]
+    return why + "".join(f". A {name} view, {k}, {selection.change(k)}" for name, k in views if k is not None)
 
 
 def selection_rows(selection: Selection) -> tuple[tuple[str, ...], tuple[tuple[Any, ...], ...]]:
-    """The names of what was compared and a row for each number of clusters; the agreement, which decides, is last."""
-    criteria = [name for name in reversed(list(selection.preferred)) if name not in ("agreement", "stability")]
-    names = ("smallest", *criteria, "spread", "stability", "agreement")
+    """The names of what was compared and a row for each number of clusters; the stability, which decides, is last."""
+    criteria = [name for name in selection.preferred if name != "stability"]
+    names = ("smallest", *criteria, "spread", "stability")
     rows = tuple((int(row["n_clusters"]), *(row[name].item() for name in names)) for row in selection.table)
     return ("clusters", *names), rows
 

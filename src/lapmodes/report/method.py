@@ -30,9 +30,9 @@ UNFINISHED = ("stopped", "not converged")
 """How a fit ends whose modes still moved."""
 HIDDEN = ("verbose", "n_jobs")
 COMPARED = (
-    "Smallest is the size of the smallest cluster. In the other columns more is better: valley, how empty the borders "
-    "are; eigengap, how much weaker links get with one cluster more; stability, how alike clusters are when a tenth of "
-    "the rows is left out, and its spread over eight such draws; agreement between unlike ways of clustering."
+    "Smallest is the size of the smallest cluster. In the other columns more is better: agreement between unlike ways "
+    "of clustering; separation, how empty the borders are (about 1 may be chance); stability, what share of a cluster "
+    "comes back from a random half of the rows, with its spread over such halves."
 )
 
 

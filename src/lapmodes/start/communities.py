@@ -24,6 +24,10 @@ COARSE_MEMBERS = 500
 communities."""
 FINE = 8
 """Resolution of these, a cluster: some ten to a hundred of them make one."""
+SCAN = (-4.0, 8.0, 0.75)
+"""Logs of the resolutions at which a scan over many numbers of communities looks: first, last, step."""
+BETWEEN = 3
+"""Resolutions that it tries between these for a number that has not come up."""
 
 
 def community_labels(W: Any, K: int, seed: int) -> Array:
@@ -35,6 +39,16 @@ def community_labels(W: Any, K: int, seed: int) -> Array:
     runs = [labels, *(_search(W, K, each, resolution)[0] for each in others)]
     found = np.array([modularity(W, labels) for labels in runs])
     return runs[int(np.flatnonzero(found >= found.max() - SAME)[0])]
+
+
+def community_levels(W: Any, wanted: list[int], seed: int) -> dict[int, Array]:
+    """Communities for each of several numbers, from one scan over resolutions."""
+    found: dict[float, tuple[int, Array]] = {}
+    for point in np.arange(*SCAN).tolist():
+        found[point] = _leiden(W, float(np.exp(point)), ROUNDS, seed)
+        if found[point][0] > max(wanted):
+            break
+    return {K: _search(W, K, seed, found=found)[0] for K in wanted}
 
 
 def _one_run(W: Any, K: int, seed: int) -> Array:
@@ -60,29 +74,31 @@ def _leiden(W: Any, resolution: float, rounds: int, seed: int, labels: Array | N
     return _native.leiden(indptr, indices, weights, resolution, rounds, seed, labels), labels
 
 
-def _search(W: Any, K: int, seed: int, near: float | None = None) -> tuple[Array, float]:
+def _search(
+    W: Any, K: int, seed: int, near: float | None = None, found: dict[float, tuple[int, Array]] | None = None
+) -> tuple[Array, float]:
     """K communities and the resolution that gives them, searched for from 1 or `near` another one.
 
-    Where no resolution gives K, the next larger number of communities is merged.
+    Where no resolution gives K, the next larger number of communities is merged. What was `found` at which log of the
+    resolution, in a scan or a search for another number, is not computed again.
     """
-    # The logs of resolution and count; one community at resolution zero, say 1e-4.
-    low = (np.log(1e-4), 0.0) if near is None else (-np.inf, 0.0)
-    high = (np.inf, np.inf)
+    found = {} if found is None else found
     point, stride = (0.0, 1.0) if near is None else (float(np.log(near)), 0.1)
-    finest = np.arange(W.shape[0], dtype=np.int32)
-    for search in range(SEARCHES[near is not None]):
-        resolution = float(np.exp(point))
-        count, labels = _leiden(W, resolution, ROUNDS, seed)
-        if count == K:
-            return labels, resolution
-        if count > K:
-            high, finest = (point, np.log(count)), labels
-        else:
-            low = (point, np.log(count))
-        if high[0] - low[0] < NARROW:
+    # The logs of resolution and count; one community at resolution zero, say 1e-4.
+    floor = (np.log(1e-4), 0.0) if near is None else (-np.inf, 0.0)
+    tries = BETWEEN if found else SEARCHES[near is not None]
+    for search in range(tries + 1):
+        right = [each for each, (count, _) in found.items() if count == K]
+        low = max(((each, np.log(count)) for each, (count, _) in found.items() if count < K), default=floor)
+        high = min(((each, np.log(count)) for each, (count, _) in found.items() if count > K), default=(np.inf, np.inf))
+        if right:
+            return found[right[0]][1], float(np.exp(right[0]))
+        if search == tries or high[0] - low[0] < NARROW:
             break
-        point = _between(low, high, np.log(K), search, stride)
-    return merge_communities(W, finest, K), resolution
+        point = _between(low, high, np.log(K), max(search - 1, 0), stride) if found else point
+        found[point] = _leiden(W, float(np.exp(point)), ROUNDS, seed)
+    finest = found[high[0]][1] if np.isfinite(high[0]) else np.arange(W.shape[0], dtype=np.int32)
+    return merge_communities(W, finest, K), float(np.exp(point))
 
 
 def _merged(W: Any, labels: Array, count: int) -> Any:

@@ -1,6 +1,7 @@
 """The consensus: of partitions by unlike principles, which fail on unlike data, the one that the others agree with.
 
-Each family of candidates has one voice, however many candidates it has. What all of them say of a point is its prior.
+Each family of candidates has one voice, however many candidates it has, and the data have one for a mixture that they
+look like. What all of them say of a point is its prior.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from ..graph.spanning import spanning_tree
 from .communities import community_labels
 from .density_modes import density_mode_labels
 from .linkage import even_linkage_labels
-from .mixture import MIXTURE_DIMENSIONS, mixture_labels
+from .mixture import MIXTURE_DIMENSIONS, mixture_labels, mixture_likeness
 
 HUGE_POINTS = 200_000
 """Above this, and from `MANY_CLUSTERS` on, communities see only the graph of the fit, and trees are joined roughly."""
@@ -93,6 +94,7 @@ def start_inputs(
     n_neighbors: int,
     K: int,
     sample_weight: Array | None = None,
+    kinds: tuple[tuple[str, float], ...] = GRAPHS,
 ) -> StartInputs:
     """From the neighbours of all points, twice n_neighbors if not `is_large`; from the graph where there are none."""
     sizes = None if sample_weight is None else whole_sizes(sample_weight)
@@ -107,8 +109,8 @@ def start_inputs(
     trees = tuple(_in_parallel(build, cores, at_once))
     graphs: tuple[Graph, ...] = (graph,)
     if not large:
-        kinds = [(weights, max(1, round(share * n_neighbors))) for weights, share in GRAPHS]
-        found = hub_free_affinities(neighbors, trees[0], kinds, points.threads)
+        counts = [(weights, max(1, round(share * n_neighbors))) for weights, share in kinds]
+        found = hub_free_affinities(neighbors, trees[0], counts, points.threads)
         graphs = tuple(build_graph(W, sample_weight=sample_weight) for W in found)
     return StartInputs(points, graphs, neighbors, trees, n_neighbors, sizes)
 
@@ -143,13 +145,15 @@ def make_partition(candidate: Candidate, inputs: StartInputs, K: int, seed: int)
     if candidate.family == "communities":
         return community_labels(inputs.graphs[candidate.variant].affinity, K, seed)
     if candidate.family == "mixture":
-        return mixture_labels(inputs.points, K, seed, inputs.sizes)
+        others = [Candidate("linkages", (0, GINI_LIMITS[0])), Candidate("density modes")] if inputs.trees else []
+        starts = [make_partition(each, inputs, K, seed) for each in others]
+        return mixture_labels(inputs.points, K, seed, starts, inputs.sizes)
     if candidate.family == "linkages":
         tree, limit = candidate.variant
         return even_linkage_labels(inputs.trees[tree], K, limit, inputs.sizes)
     assert inputs.neighbors is not None
     near, dimensions = inputs.neighbors.first(inputs.n_neighbors), inputs.points.X.shape[1]
-    return density_mode_labels(near, inputs.trees[0], K, inputs.sizes, dimensions)
+    return density_mode_labels(near, inputs.trees[0], [K], inputs.sizes, dimensions)[0]
 
 
 def find_consensus(inputs: StartInputs, K: int, rng: np.random.RandomState, *, sparse: bool = False) -> Consensus:
@@ -160,13 +164,21 @@ def find_consensus(inputs: StartInputs, K: int, rng: np.random.RandomState, *, s
     jobs = list(zip(candidates, seeds, strict=True))
     made = _in_parallel(lambda job: make_partition(job[0], inputs, K, job[1]), jobs, at_once)
     full = [i for i, labels in enumerate(made) if np.unique(labels).size == K] or [0]
-    return choose([candidates[i] for i in full], [made[i] for i in full], K, sparse=sparse)
+    kept, partitions = [candidates[i] for i in full], [made[i] for i in full]
+    families, likeness = [candidate.family for candidate in kept], np.zeros(len(kept))
+    if "mixture" in families:
+        at = families.index("mixture")
+        likeness[at] = mixture_likeness(inputs.points, partitions[at], K, seeds[0])
+    return choose(kept, partitions, K, likeness, sparse=sparse)
 
 
-def choose(candidates: list[Candidate], partitions: list[Array], K: int, *, sparse: bool = False) -> Consensus:
+def choose(
+    candidates: list[Candidate], partitions: list[Array], K: int, likeness: Any = 0.0, *, sparse: bool = False
+) -> Consensus:
     """The candidate that the others agree with most: the mean squared adjusted Rand index, averaged family by family.
 
-    Squares count full agreement for more: two families that agree half with everything say little.
+    Squares count full agreement for more: two families that agree half with everything say little. How much the points
+    look like a candidate, its `likeness`, is one more voice for it and for those that agree with it.
     """
     m = len(partitions)
     pairs = np.eye(m)
@@ -174,7 +186,7 @@ def choose(candidates: list[Candidate], partitions: list[Array], K: int, *, spar
         for j in range(i):
             pairs[i, j] = pairs[j, i] = adjusted_rand(partitions[i], partitions[j])
     families, family = np.unique([candidate.family for candidate in candidates], return_inverse=True)
-    agreement = family_mean(np.square(np.maximum(pairs, 0)), family, families.size)
+    agreement = family_mean(np.square(np.maximum(pairs, 0)), family, families.size, np.zeros(m) + likeness)
     chosen = int(np.flatnonzero(agreement >= agreement.max() - SAME)[0])
     trust = np.maximum(pairs[chosen], 0) ** TRUST_POWER / np.bincount(family)[family]
     votes = count_votes(partitions, partitions[chosen], trust, K, sparse=sparse)
@@ -183,13 +195,17 @@ def choose(candidates: list[Candidate], partitions: list[Array], K: int, *, spar
     return Consensus(tuple(candidates), tuple(partitions), agreement, pairs, chosen, votes)
 
 
-def family_mean(pairs: Array, family: Array, n_families: int) -> Array:
-    """For each candidate the mean over families of its mean agreement with their members, itself left out."""
+def family_mean(pairs: Array, family: Array, n_families: int, likeness: Array) -> Array:
+    """For each candidate the mean over families of its mean agreement with their members, itself left out.
+
+    A likeness is squared like agreements, and counts by its size: where there is none there is no voice.
+    """
     member = np.eye(n_families)[family]
     others = member.sum(axis=0) - member
     total = pairs @ member - member  # without the agreement of 1 with itself
     voices = np.divide(total, others, out=np.zeros_like(total), where=others > 0)
-    return np.asarray(voices.sum(axis=1) / np.maximum((others > 0).sum(axis=1), 1))
+    data = np.square(likeness)
+    return np.asarray((voices.sum(axis=1) + pairs @ data) / np.maximum((others > 0).sum(axis=1) + data.sum(), 1))
 
 
 def count_votes(partitions: list[Array], reference: Array, trust: Array, K: int, *, sparse: bool = False) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from .. import _native
@@ -12,8 +14,10 @@ MASS_POWER = 0.5
 """A hill of m points counts sqrt(m) times its prominence: the noise of a hill's height falls like 1 / sqrt(m)."""
 
 
-def density_mode_labels(near: Neighbors, tree: Tree, K: int, sizes: Array | None = None, dimensions: int = 1) -> Array:
-    """Labels of the K most prominent hills of the density.
+def density_mode_labels(
+    near: Neighbors, tree: Tree, numbers: Sequence[int], sizes: Array | None = None, dimensions: int = 1
+) -> list[Array]:
+    """Labels of the most prominent hills of the density, for each of the numbers of hills.
 
     The log density is minus the log of the root mean square distance to the neighbours. Hills meet at the highest edge
     between them (of the neighbour graph and the spanning tree), whose height is that of its lower end, or less where
@@ -38,9 +42,10 @@ def density_mode_labels(near: Neighbors, tree: Tree, K: int, sizes: Array | None
     start = start[order]
     end = end[order]
     saddle = np.negative(depth[order], out=depth)
-    labels = np.empty(height.size, dtype=np.int32)
-    _native.density_modes(start, end, saddle, height, sizes, K, MASS_POWER, labels)
-    return labels
+    found = [np.empty(height.size, dtype=np.int32) for _ in numbers]
+    for K, labels in zip(numbers, found, strict=True):
+        _native.density_modes(start, end, saddle, height, sizes, K, MASS_POWER, labels)
+    return found
 
 
 def log_density(distances: Array) -> Array:

@@ -1,36 +1,58 @@
-"""A mixture of Gaussians with full covariances: overlapping clusters, where neighbour graphs see nothing."""
+"""A mixture of Gaussians: overlapping clusters, where neighbour graphs see nothing."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 
 import numpy as np
 
-from .._records import MANY_POINTS, Array, Points
+from .._gaussians import fit_gaussians, likeness, products
+from .._records import Array, Points
+from .._rows import draw_rows, one_hot
 
 MIXTURE_DIMENSIONS = 16
 """Above this a covariance a cluster asks for more points than clusters have."""
+SAMPLE_ROWS, SAMPLE_MEMBERS = 2000, 20
+"""Where there are more points than this, and than this a cluster, the mixture is fitted to a sample."""
+NEAR, CLOSE = 1e-3, 1e-4
+"""EM ends when a step raises the mean log density by less: from each start, and from where the best one ended."""
 BLOCK_ROWS = 65_536
-"""Rows that the mixture sees at once."""
+COMPARED_ROWS = 1000
+"""Points that are compared with points drawn from Gaussians."""
 
 
-def mixture_labels(points: Points, K: int, seed: int, sizes: Array | None = None) -> Array:
-    """The most likely component of each point; fitted to a sample where there are many points.
+def mixture_labels(
+    points: Points, K: int, seed: int, starts: Iterable[Array] = (), sizes: Array | None = None
+) -> Array:
+    """The most likely component of each point, by the best fit of EM from K-means and from given partitions.
 
-    A point of size 2 is there twice.
+    All share one covariance where that says as much with fewer numbers (Akaike). Points count as much as `sizes` say.
     """
-    from sklearn.mixture import GaussianMixture  # not needed at import
+    from sklearn.cluster import KMeans  # not needed at import
 
-    rng, unit = np.random.RandomState(seed), points.spread or 1.0
-    sample = np.arange(points.n) if sizes is None else np.repeat(np.arange(points.n), sizes)
-    if sample.size > MANY_POINTS:
-        sample = np.sort(rng.choice(sample, MANY_POINTS, replace=False))
-    blocks = np.array_split(np.arange(points.n), -(-points.n // BLOCK_ROWS))
+    rng, d = np.random.RandomState(seed), int(points.X.shape[1])
+    some = draw_rows(points.n, sizes, max(SAMPLE_ROWS, SAMPLE_MEMBERS * K), rng)
+    if some.size < K:
+        return np.zeros(points.n, dtype=np.int32)
+    middle, unit = points.rows(some).mean(axis=0, dtype=np.float64), points.spread or 1.0
+    X = (points.rows(some) - middle) / unit
+    P = products(X)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a loose fit is one candidate among many
-        try:
-            model = GaussianMixture(K, random_state=rng).fit(points.rows(sample).astype(np.float64) / unit)
-            parts = [model.predict(points.rows(block).astype(np.float64) / unit) for block in blocks]
-        except ValueError:  # fewer distinct points than clusters
-            return np.zeros(points.n, dtype=np.int32)
+        warnings.simplefilter("ignore")  # fewer distinct points than clusters
+        first = KMeans(K, n_init=1, random_state=rng).fit_predict(X)
+    fits = [fit_gaussians(P, one_hot(each, K, P.dtype), d, NEAR) for each in (first, *(each[some] for each in starts))]
+    height, Z, weights = fit_gaussians(P, max(fits, key=lambda fit: fit[0])[1], d, CLOSE)
+    low, _, tied = fit_gaussians(P, Z, d, CLOSE, tied=True)
+    weights = tied if some.size * (height - low) < (K - 1) * d * (d + 1) / 2 else weights
+    blocks = np.array_split(np.arange(points.n), -(-points.n // BLOCK_ROWS))
+    parts = [(products((points.rows(block) - middle) / unit) @ weights).argmax(axis=1) for block in blocks]
     return np.concatenate(parts).astype(np.int32)
+
+
+def mixture_likeness(points: Points, labels: Array, K: int, seed: int) -> float:
+    """How much the points look like Gaussians, one for each cluster: between 0 and 1."""
+    rng = np.random.RandomState(seed)
+    some = draw_rows(points.n, None, COMPARED_ROWS, rng)
+    X = points.rows(some)
+    return likeness((X - X.mean(axis=0, dtype=np.float64)) / (points.spread or 1.0), labels[some], K, rng)

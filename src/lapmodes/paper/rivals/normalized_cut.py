@@ -11,8 +11,7 @@ from scipy.sparse import csr_array, eye_array
 
 from ..._records import Array, Graph
 from ..._rows import one_hot
-from ...graph.laplacian import build_graph, normalized_cut
-from ...start.spectral import smooth_vectors
+from ...graph.laplacian import build_graph, normalized_cut, smooth_vectors
 from .base import Baseline, affinity_of
 
 REGULARIZATION = 0.5

@@ -1,0 +1,78 @@
+"""Mixtures of Gaussians by EM, and how much points look like Gaussians.
+
+A Gaussian's log density is linear in the products of a point's coordinates, and so are the moments that it comes from:
+each step of EM is two matrix products.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from ._records import Array
+from ._rows import one_hot
+
+STEPS = 80
+NEIGHBOR = 4
+"""Distances to this neighbour are compared with those among points drawn from Gaussians."""
+
+
+def products(X: Array) -> Array:
+    """Of each point 1, its coordinates, and the products of two of them."""
+    return np.hstack([np.ones((len(X), 1)), X, (X[:, :, None] * X[:, None, :]).reshape(len(X), -1)])
+
+
+def moments(P: Array, Z: Array, d: int, *, tied: bool = False) -> tuple[Array, Array, Array]:
+    """Shares, means and covariances of soft clusters; a covariance counts d + 2 points of the pooled one."""
+    sums = Z.T @ P
+    size = sums[:, 0] + 1e-9
+    means = sums[:, 1 : d + 1] / size[:, None]
+    scatter = sums[:, d + 1 :].reshape(-1, d, d) - size[:, None, None] * means[:, :, None] * means[:, None, :]
+    pooled = scatter.sum(axis=0) / size.sum()
+    pooled += (1e-6 * np.trace(pooled) / d + 1e-12) * np.eye(d)
+    prior = 1e12 if tied else d + 2.0
+    return size / size.sum(), means, (scatter + prior * pooled) / (size + prior)[:, None, None]
+
+
+def fit_gaussians(P: Array, Z: Array, d: int, close: float, *, tied: bool = False) -> tuple[float, Array, Array]:
+    """EM from soft clusters: the mean log density, the clusters, and the weights of the products in log densities.
+
+    It ends when a step raises the mean log density by less than `close`. If `tied`, all have one covariance.
+    """
+    before = -np.inf
+    for _ in range(STEPS):
+        shares, means, covariances = moments(P, Z, d, tied=tied)
+        precisions = np.linalg.inv(covariances)
+        slopes = np.einsum("kij,kj->ki", precisions, means)
+        level = np.log(shares) - 0.5 * (np.linalg.slogdet(2 * np.pi * covariances)[1] + (means * slopes).sum(axis=1))
+        weights = np.hstack([level[:, None], slopes, -0.5 * precisions.reshape(len(shares), -1)]).T
+        logs = P @ weights
+        top = logs.max(axis=1, keepdims=True)
+        Z = np.exp(logs - top)
+        total = Z.sum(axis=1, keepdims=True)
+        Z /= total
+        height = float((top + np.log(total)).mean())
+        if height - before < close:
+            break
+        before = height
+    return height, Z, weights
+
+
+def likeness(X: Array, labels: Array, K: int, rng: np.random.RandomState) -> float:
+    """How much points look like Gaussians, one for each cluster: exp(-d) of their Kullback-Leibler divergence d.
+
+    The Gaussians have the moments of the data, so d is a difference of entropies: the number of dimensions times the
+    mean difference of the log distances to a neighbour, among points drawn from the Gaussians and among the data.
+    """
+    n, d = X.shape
+    shares, means, covariances = moments(products(X), one_hot(labels, K, np.float64), d)
+    which = rng.choice(K, n, p=shares)
+    scatter = np.einsum("nij,nj->ni", np.linalg.cholesky(covariances)[which], rng.standard_normal((n, d)))
+    return float(np.exp(min(d * (_log_distance(X) - _log_distance(means[which] + scatter)), 0.0)))
+
+
+def _log_distance(X: Array) -> float:
+    """Mean log of the distance to a neighbour; zeros count as a tenth of the smallest other distance."""
+    away = cKDTree(X).query(X, k=[min(NEIGHBOR, len(X) - 1) + 1])[0]
+    least = away.min(initial=np.inf, where=away > 0) / 10
+    return float(np.log(np.maximum(away, least)).mean()) if np.isfinite(least) else 0.0
