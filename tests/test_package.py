@@ -25,7 +25,7 @@ ROOMS = {
     "baselines": {"paper"},
     "datasets": {"paper"},
     "paper": BASE
-    | {"image", "path", "plotting", "metrics", "start", "graph"}
+    | {"image", "path", "plotting", "metrics", "graph"}
     | {"_special_cases", "_estimator", "_persistence", "_settings", "_validation", "_warnings"},
     "image": {"plotting", "graph", "_estimator", "_warnings", "_records", "_rows"},
     "selection": {"_estimator", "_n_clusters", "_fit", "_settings", "start", "graph", "_progress", "_records", "_rows"},
@@ -33,18 +33,18 @@ ROOMS = {
     "_special_cases": {"_estimator", "_settings"},
     "_estimator": BASE
     | {"_fit", "_n_clusters", "_persistence", "_predict", "_row_map", "_settings", "_validation", "_warnings", "solve"},
-    "_n_clusters": {"plotting", "_fit", "_settings", "_validation", "start", "graph"}
-    | {"_progress", "_records", "_rows"},
+    "_n_clusters": {"plotting", "_settings", "_validation", "start", "graph"} | {"_progress", "_records", "_rows"},
     "plotting": {"metrics", "_records", "_rows"},
     "_persistence": {"_predict", "_fit", "_row_map", "_settings", "_archives", "_records", "graph"},
     "_predict": {"_fit", "_row_map", "_settings", "_validation", "metrics", "graph", "solve", "_records", "_rows"},
     "_fit": {"start", "_settings", "_validation", "graph", "solve", "_progress", "_records", "_rows"},
-    "start": BASE | {"graph", "solve"},
+    "start": BASE | {"_gaussians", "graph", "solve"},
     "_settings": {"_native", "_validation", "graph", "solve"},
     "_row_map": {"_native", "_validation", "graph", "_records", "_rows"},
     "graph": BASE,
     "solve": BASE,
     "metrics": {"_records", "_rows"},
+    "_gaussians": {"_records", "_rows"},
     "_validation": {"_archives", "_records"},
     "_archives": set(),
     "_warnings": {"_records"},

@@ -75,7 +75,7 @@ def test_a_valley_separates_and_a_plain_does_not():
         each.separation((X[:, 0] > 0.5).astype(np.int32), 2)
         for each, X in zip(density[2:], (sparse, dense), strict=True)
     )
-    assert ridge < -1 < none < 1 < 2 < valley < gap
+    assert ridge < -1 < none < 1 < 1.5 < valley < gap
 
 
 def test_rounded_columns_are_spread_over_their_steps_and_others_stay():
@@ -87,13 +87,16 @@ def test_rounded_columns_are_spread_over_their_steps_and_others_stay():
     assert np.unique(spread[:, 0]).size == 500
 
 
-def test_other_views_are_told(four):
-    """Two pairs of near groups: a coarser view joins them, a finer one cuts."""
-    X = four * [1, 0.6]
-    found = select(X, range(2, 8), random_state=0)
-    assert (found.n_clusters, found.coarser) == (4, 2)
+def test_other_views_are_told(four, found):
+    """What joins or divides clusters is told, and what is another division altogether."""
+    assert (found.n_clusters, found.coarser) == (
+        4,
+        found.table["n_clusters"][:2][found.table["stability"][:2].argmax()],
+    )
     assert found.change(2) in ("joins 4 clusters to 2", "joins 3 clusters to 1")
-    assert found.change(7) == "divides 3 of the clusters into 6" or found.change(7).startswith("divides")
+    assert found.change(3) == "joins 2 clusters to 1"
+    assert found.change(5) == "divides 1 of the clusters into 2"
+    assert found.finer > 4 and found.change(found.finer).startswith("divides")
     mixed = Selection(2, found.table, {"stability": 2}, {2: np.arange(9) % 2, 3: np.arange(9) // 3})
     assert mixed.change(3) == "divides the points in another way"
 
@@ -219,7 +222,7 @@ def test_awkward_rows_are_no_error(name, n_neighbors):
     assert all(np.unique(labels).size <= K and labels.shape == (len(X),) for K, labels in found.labels.items())
     model = LaplacianKModes("auto", n_neighbors=n_neighbors, random_state=0).fit(X)
     assert model.n_clusters_ == found.n_clusters
-    assert str(found) and selection_reason(found) and found.also
+    assert "None" not in f"{found} {selection_reason(found)}"
 
 
 def random_rows(rng):

@@ -86,7 +86,7 @@ def segment_picture(options: SegmentOptions, output: Path | None, *, overwrite: 
     from .. import image
     from ..files.atomic import check_place, output_folder
     from ..files.base import counted, existing_file
-    from ..files.pictures import read_pixels
+    from ..files.matrices import read_pixels
 
     target = output or Path(f"{options.image.stem}.lapmodes")
     apart = check_place(target, named=output is not None, overwrite=overwrite)
@@ -122,7 +122,7 @@ def write_segments(
     import numpy as np
 
     from ..files.base import counted
-    from ..files.pictures import write_png
+    from ..files.matrices import write_png
     from ..image import mean_colors, with_borders
     from ..report.segments import SegmentsContent, write_segments_page
     from .outputs import write_record

@@ -8,8 +8,7 @@ from pathlib import Path
 from .base import FileError, Format, Reading, Table, check_distinct, existing_file
 from .columns import check_known
 from .delimited import DELIMITED
-from .matrices import H5AD, MATRIX_MARKET, NPY, NPZ
-from .pictures import SUFFIXES, read_folder
+from .matrices import H5AD, MATRIX_MARKET, NPY, NPZ, PICTURE_ENDINGS, read_folder
 from .records import FEATHER, JSON, JSON_LINES, PARQUET, SHEET
 from .streams import inner_suffix, is_packed
 
@@ -39,7 +38,7 @@ BATCH_ROWS = 2**16
 
 def is_picture(path: Path) -> bool:
     """Whether a file is a picture by its ending."""
-    return path.suffix.lower() in SUFFIXES
+    return path.suffix.lower() in PICTURE_ENDINGS
 
 
 def format_of(path: Path) -> Format:
