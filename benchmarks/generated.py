@@ -16,6 +16,7 @@ import hashlib
 import json
 import warnings
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -63,9 +64,10 @@ def points_of(X: np.ndarray, scale: str) -> np.ndarray:
 
 
 def consensus_of(X: Any, K: int, seed: int = 0) -> Consensus:
-    """The candidates of a default fit and the choice among them."""
-    prepared = LaplacianKModes(K, random_state=seed)._prepare(X, {"graph": None}, Progress())[2]
-    return find_consensus(prepared.inputs, K, np.random.RandomState(seed))
+    """The candidates of a default fit and the choice among them, for all rows."""
+    _, rows, prepared = LaplacianKModes(K, random_state=seed)._prepare(X, {"graph": None}, Progress())
+    found = find_consensus(prepared.inputs, K, np.random.RandomState(seed))
+    return replace(found, partitions=tuple(rows.spread(labels) for labels in found.partitions))
 
 
 def own_scores(drawn: Draw, X: np.ndarray) -> Scores:

@@ -176,6 +176,7 @@ def neighbors_of_graphs() -> list[float]:
 DEFAULTS, CHOOSING, LARGE = "docs/defaults.md", "docs/start/choosing.md", "docs/guides/large_data.md"
 IMAGES, METHOD, MEASUREMENTS = "docs/guides/images.md", "docs/method.md", "docs/measurements.md"
 N_NEIGHBORS = partial(default, LaplacianKModes, "n_neighbors")
+MOST = [_n_clusters.MOST_CLUSTERS]
 SHARES = r"`predict` right on the 10,000 others \| ([\d.]+) %"
 SURE, UNSURE = r"share is above 0.999 .*?\| ([\d.]+) %", r"between 0.5 and 0.8 .*?\| (\d+) %"
 
@@ -189,7 +190,7 @@ CLAIMS = [
         lambda: pictures.scaling_facts()["ARI"],
         0.02,
     ),
-    Claim(CHOOSING, rf"the index from {NUMBER} to {NUMBER}\.", lambda: raw_and_standardised("iris"), 0.02),
+    Claim(CHOOSING, rf"the index from {NUMBER} to {NUMBER}\.", lambda: raw_and_standardised("digits"), 0.02),
     Claim(CHOOSING, rf"differ by more than a factor of {WORD}", lambda: [recipe.UNEVEN]),
     Claim(CHOOSING, rf"`select` recommends {NUMBER} clusters", lambda: [pictures.clusters_facts()["recommended"]]),
     Claim(CHOOSING, rf"point to its {ORDINAL} neighbour", lambda: [affinity.LOCAL_NEIGHBOR]),
@@ -241,11 +242,16 @@ CLAIMS = [
         neighbors_of_graphs,
     ),
     Claim(DEFAULTS, rf"the {ORDINAL} power of its adjusted", lambda: [consensus.TRUST_POWER]),
-    Claim(DEFAULTS, rf"within {NUMBER} of the best", lambda: [_n_clusters.TIES["agreement"]]),
-    Claim(DEFAULTS, rf"are less than {NUMBER} together", lambda: [_n_clusters.CLEAR]),
-    Claim(DEFAULTS, rf"agreement and stability are not {NUMBER} each", lambda: [_n_clusters.CERTAIN]),
-    Claim(DEFAULTS, rf"the mean of {WORD} draws", lambda: [_n_clusters.DRAWS]),
-    Claim(DEFAULTS, rf"at most {NUMBER} of the points, and keeps", lambda: [_n_clusters.COMPARED_ROWS]),
+    Claim(DEFAULTS, rf"into 2 to {NUMBER} clusters in {WORD} fast ways", lambda: [*MOST, len(_n_clusters.WAYS)]),
+    Claim(DEFAULTS, rf"the same with {WORD} random halves", lambda: [_n_clusters.DRAWS]),
+    Claim(DEFAULTS, rf"numbers within {NUMBER} of it, the largest", lambda: [_n_clusters.TIE]),
+    Claim(DEFAULTS, rf"If even {NUMBER} clusters are all", lambda: MOST),
+    Claim(
+        DEFAULTS,
+        rf"less than {NUMBER} together, and no separation reaches {NUMBER},",
+        lambda: [_n_clusters.CLEAR, _n_clusters.APART],
+    ),
+    Claim(DEFAULTS, rf"at least {NUMBER} and at most {NUMBER}\. On", lambda: _n_clusters.SOME_ROWS),
     Claim(DEFAULTS, rf"`predict` is right on {NUMBER} % of the", lambda: measured(SHARES)),
     Claim(DEFAULTS, rf"on {NUMBER} % of those whose share is above", lambda: measured(SURE)),
     Claim(DEFAULTS, rf"on {NUMBER} % of those whose share is between", lambda: measured(UNSURE)),

@@ -64,11 +64,23 @@ def likeness(X: Array, labels: Array, K: int, rng: np.random.RandomState) -> flo
     The Gaussians have the moments of the data, so d is a difference of entropies: the number of dimensions times the
     mean difference of the log distances to a neighbour, among points drawn from the Gaussians and among the data.
     """
+    return float(np.exp(min(X.shape[1] * (_log_distance(X) - _log_distance(gaussians_like(X, labels, K, rng))), 0.0)))
+
+
+def gaussians_like(X: Array, labels: Array, K: int, rng: np.random.RandomState) -> Array:
+    """For each point one drawn from the Gaussian of its cluster; a covariance counts d + 2 points of the pooled one.
+
+    Random sums of deviations are Gaussian with just the covariance of these, and turn when the points are turned.
+    """
     n, d = X.shape
-    shares, means, covariances = moments(products(X), one_hot(labels, K, np.float64), d)
-    which = rng.choice(K, n, p=shares)
-    scatter = np.einsum("nij,nj->ni", np.linalg.cholesky(covariances)[which], rng.standard_normal((n, d)))
-    return float(np.exp(min(d * (_log_distance(X) - _log_distance(means[which] + scatter)), 0.0)))
+    size = np.bincount(labels, minlength=K)
+    means = one_hot(labels, K, np.float64).T @ X / np.maximum(size, 1)[:, None]
+    away = X - means[labels]
+    drawn = rng.standard_normal((n, n)) @ away * np.sqrt((d + 2) / n)
+    for k in range(K):
+        own = np.flatnonzero(labels == k)
+        drawn[own] += rng.standard_normal((own.size, own.size)) @ away[own]
+    return np.asarray(means[labels] + drawn / np.sqrt(size[labels] + d + 2)[:, None])
 
 
 def _log_distance(X: Array) -> float:

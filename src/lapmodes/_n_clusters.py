@@ -16,14 +16,14 @@ from sklearn.utils import check_random_state
 
 from ._progress import Progress, Step, no_step
 from ._records import Array, Graph, Neighbors, Points
-from ._rows import adjusted_rand, contingency, draw_rows, one_hot
+from ._rows import adjusted_rand, contingency, draw_rows, one_hot, whole_sizes
 from ._settings import Settings
 from ._validation import Given
 from .graph.affinity import directed
 from .graph.laplacian import build_graph, empty_graph
 from .graph.neighbors import make_index
 from .start.communities import community_levels
-from .start.consensus import GRAPHS, Candidate, StartInputs, make_partition, start_inputs, whole_sizes
+from .start.consensus import GRAPHS, Candidate, StartInputs, make_partition, start_inputs
 from .start.density_modes import density_mode_labels, log_density
 
 MOST_CLUSTERS = 20

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse, vstack
 
 Array = NDArray[Any]
+MOST_SIZE = 1000
+"""What the heaviest point counts at most, where the lightest counts one."""
 
 
 def one_hot(labels: Array, K: int, dtype: Any, *, sparse: bool = False) -> Any:
@@ -117,6 +119,12 @@ def adjusted_rand(one: Array, two: Array) -> float:
     chance = first * second / all_pairs if all_pairs else 0.0
     possible = 0.5 * (first + second) - chance
     return (both - chance) / possible if possible > 0 else 1.0
+
+
+def whole_sizes(sample_weight: Array) -> Array:
+    """Weights as whole numbers of the smallest one, or of a thousandth of the largest: linkages sort by size."""
+    unit = max(float(sample_weight.min()), float(sample_weight.max()) / MOST_SIZE)
+    return np.maximum(np.rint(sample_weight / unit), 1).astype(np.int64)
 
 
 def draw_rows(n: int, counts: Array | None, most: int, rng: np.random.RandomState) -> Array:

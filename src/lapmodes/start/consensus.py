@@ -17,7 +17,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_array
 
 from .._records import MANY_CLUSTERS, MANY_POINTS, SAME, Array, Graph, Neighbors, Points, Tree
-from .._rows import adjusted_rand, contingency, largest_columns, one_hot
+from .._rows import adjusted_rand, contingency, largest_columns, one_hot, whole_sizes
 from ..graph.affinity import hub_free_affinities
 from ..graph.laplacian import build_graph
 from ..graph.neighbors import TREE_DIMENSIONS
@@ -35,8 +35,6 @@ GINI_LIMITS = (0.2, 0.5)
 """How uneven the sizes of clusters may become before a linkage must join the smallest."""
 TRUST_POWER = 6
 """Candidates count as much as their agreement with the chosen one to this power."""
-MOST_SIZE = 1000
-"""What the heaviest point counts at most, where the lightest counts one."""
 
 
 @dataclass(frozen=True)
@@ -113,12 +111,6 @@ def start_inputs(
         found = hub_free_affinities(neighbors, trees[0], counts, points.threads)
         graphs = tuple(build_graph(W, sample_weight=sample_weight) for W in found)
     return StartInputs(points, graphs, neighbors, trees, n_neighbors, sizes)
-
-
-def whole_sizes(sample_weight: Array) -> Array:
-    """Weights as whole numbers of the smallest one, or of a thousandth of the largest: linkages sort by size."""
-    unit = max(float(sample_weight.min()), float(sample_weight.max()) / MOST_SIZE)
-    return np.maximum(np.rint(sample_weight / unit), 1).astype(np.int64)
 
 
 def _in_parallel(make: Callable[[Any], Any], items: Sequence[Any], threads: int) -> list[Any]:

@@ -35,8 +35,9 @@ def mixture_labels(
     some = draw_rows(points.n, sizes, max(SAMPLE_ROWS, SAMPLE_MEMBERS * K), rng)
     if some.size < K:
         return np.zeros(points.n, dtype=np.int32)
-    middle, unit = points.rows(some).mean(axis=0, dtype=np.float64), points.spread or 1.0
-    X = (points.rows(some) - middle) / unit
+    middle = points.rows(some).mean(axis=0, dtype=np.float64)
+    turn = np.linalg.eigh(np.cov(points.rows(some).T).reshape(d, d))[1] / (points.spread or 1.0)
+    X = _along_axes(points, some, middle, turn)
     P = products(X)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # fewer distinct points than clusters
@@ -46,8 +47,13 @@ def mixture_labels(
     low, _, tied = fit_gaussians(P, Z, d, CLOSE, tied=True)
     weights = tied if some.size * (height - low) < (K - 1) * d * (d + 1) / 2 else weights
     blocks = np.array_split(np.arange(points.n), -(-points.n // BLOCK_ROWS))
-    parts = [(products((points.rows(block) - middle) / unit) @ weights).argmax(axis=1) for block in blocks]
+    parts = [(products(_along_axes(points, block, middle, turn)) @ weights).argmax(axis=1) for block in blocks]
     return np.concatenate(parts).astype(np.int32)
+
+
+def _along_axes(points: Points, rows: Array, middle: Array, turn: Array) -> Array:
+    """Coordinates along the principal axes, in units of the spread, rounded: the same however points lie in space."""
+    return np.round((points.rows(rows) - middle) @ turn, 9)
 
 
 def mixture_likeness(points: Points, labels: Array, K: int, seed: int) -> float:
