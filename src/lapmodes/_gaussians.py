@@ -68,19 +68,24 @@ def likeness(X: Array, labels: Array, K: int, rng: np.random.RandomState) -> flo
 
 
 def gaussians_like(X: Array, labels: Array, K: int, rng: np.random.RandomState) -> Array:
-    """For each point one drawn from the Gaussian of its cluster; a covariance counts d + 2 points of the pooled one.
-
-    Random sums of deviations are Gaussian with just the covariance of these, and turn when the points are turned.
-    """
+    """For each point one drawn from the Gaussian of its cluster; a covariance counts d + 2 points of the pooled one."""
     n, d = X.shape
     size = np.bincount(labels, minlength=K)
     means = one_hot(labels, K, np.float64).T @ X / np.maximum(size, 1)[:, None]
     away = X - means[labels]
-    drawn = rng.standard_normal((n, n)) @ away * np.sqrt((d + 2) / n)
-    for k in range(K):
-        own = np.flatnonzero(labels == k)
-        drawn[own] += rng.standard_normal((own.size, own.size)) @ away[own]
+    pooled = _root(away)
+    drawn = rng.standard_normal((n, len(pooled))) @ pooled * np.sqrt((d + 2) / n)
+    for k in np.flatnonzero(size):
+        own = _root(away[labels == k])
+        drawn[labels == k] += rng.standard_normal((size[k], len(own))) @ own
     return np.asarray(means[labels] + drawn / np.sqrt(size[labels] + d + 2)[:, None])
+
+
+def _root(away: Array) -> Array:
+    """R with R.T @ R = away.T @ away, which turns when the points are turned."""
+    U, lengths, directions = np.linalg.svd(away, full_matrices=False)
+    sign = np.sign(U[np.abs(U).argmax(axis=0), np.arange(lengths.size)])
+    return np.asarray((sign * lengths)[:, None] * directions)
 
 
 def _log_distance(X: Array) -> float:

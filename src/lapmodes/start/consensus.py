@@ -180,7 +180,8 @@ def choose(
     families, family = np.unique([candidate.family for candidate in candidates], return_inverse=True)
     agreement = family_mean(np.square(np.maximum(pairs, 0)), family, families.size, np.zeros(m) + likeness)
     chosen = int(np.flatnonzero(agreement >= agreement.max() - SAME)[0])
-    trust = np.maximum(pairs[chosen], 0) ** TRUST_POWER / np.bincount(family)[family]
+    trust = np.maximum(pairs[chosen], 0) ** TRUST_POWER
+    trust *= trust / np.maximum(np.bincount(family, trust), SAME)[family]
     votes = count_votes(partitions, partitions[chosen], trust, K, sparse=sparse)
     if np.unique(largest_columns(votes)).size < K:  # a small cluster was outvoted
         votes = one_hot(partitions[chosen], K, np.float64, sparse=sparse)

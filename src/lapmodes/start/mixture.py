@@ -18,8 +18,8 @@ SAMPLE_ROWS, SAMPLE_MEMBERS = 2000, 20
 NEAR, CLOSE = 1e-3, 1e-4
 """EM ends when a step raises the mean log density by less: from each start, and from where the best one ended."""
 BLOCK_ROWS = 65_536
-COMPARED_ROWS = 1000
-"""Points that are compared with points drawn from Gaussians."""
+COMPARED_ROWS, COMPARED_ENTRIES = 1000, 4000
+"""Points that are compared with points drawn from Gaussians; more in the plane, where thin shapes need them."""
 
 
 def mixture_labels(
@@ -59,6 +59,6 @@ def _along_axes(points: Points, rows: Array, middle: Array, turn: Array) -> Arra
 def mixture_likeness(points: Points, labels: Array, K: int, seed: int) -> float:
     """How much the points look like Gaussians, one for each cluster: between 0 and 1."""
     rng = np.random.RandomState(seed)
-    some = draw_rows(points.n, None, COMPARED_ROWS, rng)
+    some = draw_rows(points.n, None, max(COMPARED_ROWS, COMPARED_ENTRIES // points.X.shape[1]), rng)
     X = points.rows(some)
     return likeness((X - X.mean(axis=0, dtype=np.float64)) / (points.spread or 1.0), labels[some], K, rng)
