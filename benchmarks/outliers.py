@@ -1,14 +1,15 @@
-"""Known outliers: does `outlier_score` rank them first, beside LOF, isolation forest, GLOSH and plain distances?
+"""Known outliers: how far in front `outlier_score` ranks them, beside LOF, isolation forest, GLOSH and plain distances.
 
     python benchmarks/outliers.py                  ten kinds of sets, five draws each: average precision and its error
     python benchmarks/outliers.py --draws 20       more of them
     python benchmarks/outliers.py --seed 1000      others
     python benchmarks/outliers.py --picture        one draw of each, in results/benchmarks/outliers.png
 
-Each method scores the rows that it was fitted on. lapmodes gets the number of clusters and nothing else; the others
-their defaults, GLOSH (package `hdbscan`, left out where it is missing) twice: as it comes and with least clusters of 15.
-Members are drawn from clusters. An outlier lies outside every cluster's edge, the radius that holds all but one of 1,000
-of its members, most of them not far outside, so that no kind is solved by every method; uniform noise lies anywhere.
+Each method scores the rows that it was fitted on. lapmodes gets the number of clusters and nothing else, the others get
+their defaults, and GLOSH (package `hdbscan`, left out where it is missing) also a least cluster of 15.
+
+Members are drawn from clusters. An outlier lies outside the edges of all clusters, which hold 999 of 1,000 members, and
+mostly not far outside, so that no kind is solved by every method. Only uniform noise lies anywhere.
 """
 
 from __future__ import annotations
@@ -283,17 +284,19 @@ def table(found: dict[str, dict[str, list[float]]]) -> str:
     lines = [f"{'':20}" + "".join(f"{name:>17}" for name in METHODS)]
     for kind, scores in found.items():
         lines.append(f"{kind:20}" + "".join(f"{_with_error(scores[name]):>17}" for name in METHODS))
-    kinds = [{name: np.mean(scores[name]) for name in METHODS} for scores in found.values()]
-    errors = {
-        name: np.sqrt(np.sum([np.var(scores[name], ddof=1) / len(scores[name]) for scores in found.values()]))
-        for name in METHODS
-    }
-    mean = {name: f"{np.mean([kind[name] for kind in kinds]):.3f} ± {errors[name] / len(kinds):.3f}" for name in METHODS}
-    return "\n".join([*lines, f"{'mean':20}" + "".join(f"{text:>17}" for text in mean.values())])
+    means = [np.mean([np.mean(scores[name]) for scores in found.values()]) for name in METHODS]
+    errors = [np.sqrt(sum(_squared_error(scores[name]) for scores in found.values())) for name in METHODS]
+    last = [f"{mean:.3f} ± {error / len(found):.3f}" for mean, error in zip(means, errors, strict=True)]
+    return "\n".join([*lines, f"{'mean':20}" + "".join(f"{text:>17}" for text in last)])
 
 
 def _with_error(values: list[float]) -> str:
-    return f"{np.mean(values):.3f} ± {np.std(values, ddof=1) / np.sqrt(len(values)):.3f}"
+    return f"{np.mean(values):.3f} ± {np.sqrt(_squared_error(values)):.3f}"
+
+
+def _squared_error(values: list[float]) -> float:
+    """Square of the standard error of the mean; 0 for one draw."""
+    return float(np.var(values, ddof=1) / len(values)) if len(values) > 1 else 0.0
 
 
 def picture(seed: int) -> Path:
