@@ -29,6 +29,8 @@ OUTLIERS = 0.1
 """Share of outliers that it starts from."""
 TYPICAL_MEMBERS = 100.0
 """Members of the typical spread that a cluster which spreads wider is thought to have besides its own."""
+CAUTION = 5.0
+"""A spread is taken to be wider by this over the number of members that it is estimated from."""
 EDGE = 0.02
 """Share of a cluster's members outside its edge."""
 HEAVINESS = 0.1
@@ -219,6 +221,7 @@ def fit_tails(rarity: Array, cluster: Array, n_clusters: int, weight: Array | No
         standard = [(each.values - m) / s for each, m, s in zip(members, middle, spread, strict=True)]
         whole = Sample.of(np.concatenate(standard), np.concatenate([each.mass for each in members]))
         above = Side.of(whole.quantile(0.75), whole.quantile(0.95))
+    own *= 1 + CAUTION / count
     below = Side.of(-whole.quantile(0.25), -whole.quantile(0.05))
     common = float(np.exp(np.average(np.log(own), weights=size)))
     return Tails(middle[group], own[group], common, below, above)
