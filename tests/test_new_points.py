@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.metrics import adjusted_rand_score
 from sklearn.neighbors import kneighbors_graph
 
-from lapmodes import KModes, LaplacianKMeans, LaplacianKModes, fit_path, load
+from lapmodes import KModes, LaplacianKMeans, LaplacianKModes, _predict, fit_path, load
 from lapmodes._rows import as_dense
 from lapmodes.datasets import make_spirals
 from lapmodes.metrics import outlier_scores
@@ -181,6 +181,15 @@ def test_outlier_score_of_every_kind_of_model(unlike_blobs, tmp_path):
     with pytest.raises(ValueError, match="Pass graph="):
         given.outlier_score(X)
     assert LaplacianKMeans(3, random_state=0).fit(X).outlier_score([[0.0, -80.0]])[0] > 0.999
+
+
+def test_many_members_are_sampled(unlike_blobs, monkeypatch):
+    X, _, model = unlike_blobs
+    monkeypatch.setattr(_predict, "MANY_POINTS", 200)
+    monkeypatch.setattr(_predict, "SAMPLED_MEMBERS", 50)
+    sampled = LaplacianKModes(3, random_state=0).fit(X)
+    difference = np.abs(sampled.outlier_score(X) - model.outlier_score(X))
+    assert 0 < difference.max() < 0.2
 
 
 @pytest.mark.parametrize("X", [np.zeros((4, 2)), np.arange(6.0).reshape(3, 2), np.eye(15)])

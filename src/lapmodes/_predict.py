@@ -15,7 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ._fit import Fitted, resolve_bandwidth
-from ._records import Array, Neighbors, Points
+from ._records import MANY_POINTS, Array, Neighbors, Points
 from ._row_map import RowFinder, RowMap
 from ._rows import as_dense, as_rows, column_sums, scaled_rows
 from ._settings import effective_threads
@@ -29,6 +29,8 @@ from .solve.objective import kernel_values
 CHUNK_ROWS = 2**16
 CHUNK_ENTRIES = 2**22
 """Most rows, and most assignments of them, that are worked on at once."""
+SAMPLED_MEMBERS = 100
+"""Members a cluster that outliers are compared with, on average, where not all members are looked at."""
 OUTLIER_NEIGHBORS = 10
 """Neighbours by which outliers are judged: more than a few of them that lie together."""
 
@@ -200,7 +202,8 @@ class NewPoints(TransformerMixin):
         Parameters
         ----------
         X : array-like or CSR matrix of shape (n_queries, n_features)
-            New points; the training points themselves are welcome, and none of them counts as its own neighbour.
+            New points; the training points themselves are welcome, and none of them counts as its own neighbour. The
+            first call also searches the neighbours of the training points, of a sample where there are many.
         graph : sparse matrix of shape (n_queries, n_samples), optional
             As in :meth:`predict_proba`.
 
@@ -272,11 +275,14 @@ class Trained:
 
     @cached_property
     def member_tails(self) -> tuple[float, Tails]:
-        """(The least distance above 0 of a training point, the tails of the clusters by the logarithms of them)."""
-        distances = neighbor_distances(self, self.X, self.fitted.problem.points.threads)
+        """(The least distance above 0 of a member, the clusters' tails by the logarithms of them); many are sampled."""
+        n, limit = self.X.shape[0], max(MANY_POINTS, SAMPLED_MEMBERS * self.n_clusters)
+        rows = np.arange(n) if n <= limit else np.random.default_rng(0).choice(n, limit, replace=False)
+        distances = neighbor_distances(self, self.X[rows], self.fitted.problem.points.threads)
         least = float(distances.min(initial=np.inf, where=distances > 0))
         least = least if np.isfinite(least) else 1.0
-        labels, weight = self.fitted.solution.labels, self.fitted.problem.sample_weight
+        labels, weight = self.fitted.solution.labels[rows], self.fitted.problem.sample_weight
+        weight = None if weight is None else weight[rows]
         return least, fit_tails(np.log(np.maximum(distances, least)), labels, self.n_clusters, weight)
 
     def prepared(self, X: Any) -> Any:
