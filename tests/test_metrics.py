@@ -134,28 +134,78 @@ def test_entropy_is_the_definition(shares, kind):
     assert assignment_entropy(np.full((2, 3), 1 / 3)) == pytest.approx([1, 1])
 
 
-def outlier_reference(Z, densities, members):
-    """The formula, point by point."""
-    labels, scores = Z.argmax(axis=1), []
-    for z, label, density in zip(Z, labels, densities, strict=True):
-        own = members[label]
-        rarity = min(np.sum(own > density) / max(len(own) - 1, 1), 1) if len(own) else 1
-        entropy = -sum(share * np.log(share) for share in z if share > 0) / np.log(len(z))
-        scores.append(1 - (1 - rarity) * (1 - entropy))
-    return scores
-
-
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
-def test_outlier_scores_are_the_formula(shares, kind):
+def test_outlier_scores_are_means_over_clusters_by_the_shares(shares, kind):
     rng = np.random.default_rng(1)
-    densities, labels = rng.normal(size=60), shares.argmax(axis=1)
-    own = [densities[labels == k] for k in range(4)]
-    np.testing.assert_allclose(
-        outlier_scores(kind(shares), densities), outlier_reference(shares, densities, own), atol=1e-12
+    densities, members = (
+        rng.normal(size=60),
+        [rng.normal(k, k + 1, size=size) for k, size in enumerate((70, 25, 0, 300))],
     )
-    others = [np.sort(rng.normal(size=size)) for size in (7, 1, 0, 30)]
-    expected = outlier_reference(shares, densities, others)
-    np.testing.assert_allclose(outlier_scores(kind(shares), densities, others), expected, atol=1e-12)
+    pure = [outlier_scores(np.tile(row, (60, 1)), densities, members) for row in np.eye(4)]
+    np.testing.assert_allclose(
+        outlier_scores(kind(shares), densities, members), np.sum(shares * np.transpose(pure), axis=1), atol=1e-12
+    )
+    for score in pure:
+        assert ((score > 0) & (score < 1)).all()
+        assert (np.diff(score[np.argsort(densities)]) < 0).all()  # the denser, the lower
+
+
+def test_outlier_scores_say_how_many_members_lie_farther_out():
+    above = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        draw = [lambda n, k=k, rng=rng: 5.0 * k - 1.3**k * rng.gamma(3.0, size=n) for k in range(3)]
+        members = [each(n) for each, n in zip(draw, (300, 700, 2000), strict=True)]
+        score = [
+            outlier_scores(np.tile(row, (3000, 1)), each(3000), members)
+            for row, each in zip(np.eye(3), draw, strict=True)
+        ]
+        above.append([[(each > limit).mean() for limit in (0.5, 0.95, 0.99)] for each in score])
+    rates = np.mean(above, axis=0)  # of each cluster, whatever its place, its spread and its size
+    assert (np.abs(rates[:, 0] - 0.5) < 0.05).all()
+    assert ((rates[:, 1] > 0.03) & (rates[:, 1] < 0.07)).all(), rates
+    assert ((rates[:, 2] > 0.003) & (rates[:, 2] < 0.02)).all(), rates
+
+
+def test_outlier_scores_do_not_depend_on_units_nor_on_outliers_nor_stop_at_one_over_n():
+    rng = np.random.default_rng(0)
+    members, probes = rng.normal(size=150), np.linspace(-9, 2, 40)
+    one = np.ones((40, 1))
+    score = outlier_scores(one, probes, [members])
+    np.testing.assert_allclose(outlier_scores(one, 7 * probes + 3, [7 * members + 3]), score, atol=1e-9)
+    np.testing.assert_allclose(outlier_scores(one, probes, [rng.permutation(np.repeat(members, 2))]), score, atol=0.01)
+    assert score[0] > 1 - 1e-4 and (np.diff(score) < 0).all()  # far below one of 150
+    dirty = outlier_scores(one, probes, [np.append(members, rng.uniform(-20, -5, size=20))])
+    np.testing.assert_allclose(dirty[probes > -3], score[probes > -3], atol=0.07)
+    assert (dirty[probes < -5] > 0.995).all()
+
+
+@pytest.mark.parametrize(
+    ("Z", "densities"),
+    [
+        (np.ones((1, 1)), [3.0]),
+        (np.eye(3), [1.0, 2.0, 9.0]),
+        (np.ones((50, 1)), np.zeros(50)),
+        (np.ones((50, 2)) / 2, np.repeat([0.0, -np.inf], 25)),
+        (np.ones((2, 1)), [-np.inf, -np.inf]),
+        (np.zeros((0, 2)), []),
+    ],
+)
+def test_outlier_scores_of_few_equal_and_infinite_densities(Z, densities):
+    score = outlier_scores(Z, densities)
+    assert score.shape == (len(Z),) and ((score >= 0) & (score <= 1)).all()
+    finite = np.isfinite(densities)
+    assert (score[~finite] == 1).all() or not finite.any()
+
+
+def test_small_clusters_are_compared_with_the_members_of_all():
+    rng = np.random.default_rng(0)
+    densities, labels = np.append(rng.normal(size=300), np.full(5, -30.0)), np.repeat([0, 1, 2], [200, 100, 5])
+    score = outlier_scores(np.eye(3)[labels], densities)
+    assert (score[-5:] > 0.999).all()
+    assert outlier_scores([[0, 0, 1.0]], [0.0], [densities[:200], densities[200:300], []])[0] == pytest.approx(
+        0.5, abs=0.1
+    )
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
@@ -192,6 +242,7 @@ def test_density_without_a_graph_or_a_bandwidth(model):
         (lambda: assignment_entropy([0.5, 0.5]), r"'assignments' must have shape \(n_samples, n_clusters\)"),
         (lambda: outlier_scores(np.eye(3), [1.0, 2.0]), r"'densities' must have shape \(3,\)"),
         (lambda: outlier_scores(np.eye(3), np.ones(3), [np.ones(2)]), "'reference' must have 3 arrays"),
+        (lambda: outlier_scores(np.ones((1, 1)), [1.0], [[]]), "'reference' must have a member"),
         (lambda: neighbor_log_density(KModes(1).fit(np.eye(3)), np.eye(4)), "must be the 3 points"),
     ],
 )

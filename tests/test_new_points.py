@@ -10,9 +10,10 @@ import scipy.sparse as sp
 from sklearn.metrics import adjusted_rand_score
 from sklearn.neighbors import kneighbors_graph
 
-from lapmodes import KModes, LaplacianKMeans, LaplacianKModes, fit_path, load
+from lapmodes import KModes, LaplacianKMeans, LaplacianKModes, _predict, fit_path, load
 from lapmodes._rows import as_dense
 from lapmodes.datasets import make_spirals
+from lapmodes.metrics import outlier_scores
 
 
 def test_given_graph_and_its_mapping(blobs):
@@ -103,18 +104,98 @@ def test_sparse_text_and_mixed_formats():
     np.testing.assert_array_equal(dense.predict(X), dense.predict(X.toarray()))
 
 
-def test_outlier_score_ranks_far_points_last():
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(300, 2)) * np.repeat([[0.1], [1.0], [3.0]], 100, axis=0), np.repeat([0, 1, 2], 100)
-    X += 20 * np.eye(3, 2)[y]
-    far = np.array([[90.0, 0.0], [0.0, -80.0]])
-    model = LaplacianKModes(3, random_state=0).fit(X)
-    own, new = model.outlier_score(X), model.outlier_score(far)
+@pytest.fixture(scope="module")
+def unlike_blobs():
+    """Three clusters of unlike widths with 100 points each, and a model of them."""
+    rng, y = np.random.default_rng(0), np.repeat([0, 1, 2], 100)
+    X = rng.normal(size=(300, 2)) * np.repeat([[0.1], [1.0], [3.0]], 100, axis=0) + 20 * np.eye(3, 2)[y]
+    return X, y, LaplacianKModes(3, random_state=0).fit(X)
+
+
+def test_outlier_score_ranks_far_points_last(unlike_blobs):
+    X, y, model = unlike_blobs
+    own, new = model.outlier_score(X), model.outlier_score(np.array([[90.0, 0.0], [0.0, -80.0], [20.0, 2.0]]))
     assert ((own >= 0) & (own <= 1)).all()
-    np.testing.assert_allclose(new, 1)
-    for k in range(3):  # ranks within a cluster: a dense one has as many outliers as a thin one
+    assert (new > 0.9999).all()  # the last one is beside the dense cluster, and nearer to it than members of others
+    for k in range(3):
         assert own[y == k].min() < 0.05 and own[y == k].max() > 0.9
-    np.testing.assert_allclose(LaplacianKModes(3, random_state=0).fit(1e3 * X).outlier_score(1e3 * X), own, atol=0.01)
+    order = np.random.default_rng(1).permutation(300)
+    again = LaplacianKModes(3, random_state=0).fit(1e3 * X[order])
+    np.testing.assert_allclose(again.outlier_score(1e3 * X), own, atol=1e-3)
+
+
+def test_outlier_score_is_by_the_distance_from_the_tenth_other_point(unlike_blobs):
+    X, _, model = unlike_blobs
+    tenth = np.sort(np.linalg.norm(X[:, None] - X, axis=2), axis=1)[:, 10]  # itself is the first
+    np.testing.assert_allclose(outlier_scores(model.assignments_, -np.log(tenth)), model.outlier_score(X), atol=1e-9)
+    new = X[:50] + 0.01
+    tenth_of_new = np.sort(np.linalg.norm(new[:, None] - X, axis=2), axis=1)[:, 9]
+    members = [-np.log(tenth[model.labels_ == k]) for k in range(3)]
+    expected = outlier_scores(model.predict_proba(new), -np.log(np.maximum(tenth_of_new, tenth.min())), members)
+    np.testing.assert_allclose(model.outlier_score(new), expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("d", [2, 3, 6])
+def test_outlier_score_is_calibrated_in_every_cluster(d):
+    rng, sizes, widths = np.random.default_rng(d), (200, 600, 2000), np.array([0.2, 1.0, 5.0])
+    centers = np.pad([[0.0, 0.0], [60.0, 0.0], [0.0, 60.0]], ((0, 0), (0, d - 2)))
+
+    def draw(counts):
+        k = np.repeat(np.arange(3), counts)
+        return centers[k] + widths[k, None] * rng.normal(size=(len(k), d)), k
+
+    above = []
+    for _ in range(4):
+        X, y = draw(sizes)
+        model = KModes(3, init=centers, bandwidth=5.0, n_jobs=1).fit(X)
+        assert adjusted_rand_score(y, model.labels_) > 0.99
+        new, k = draw(1500)
+        score = model.outlier_score(new)
+        above.append([[(score[k == each] > limit).mean() for limit in (0.95, 0.99)] for each in range(3)])
+    rates = np.mean(above, axis=0)
+    assert ((rates[:, 0] > 0.03) & (rates[:, 0] < 0.07)).all(), rates
+    assert ((rates[:, 1] > 0.003) & (rates[:, 1] < 0.02)).all(), rates
+
+
+def test_outlier_score_counts_equal_points_as_neighbours_and_weights_as_counts():
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(size=(100, 2)), [[8.0, 8.0], [-8.0, 8.0]]])
+    counts = np.append(np.ones(100, dtype=int), [1, 30])
+    repeated = np.repeat(X, counts, axis=0)
+    model = KModes(1, random_state=0, n_jobs=1).fit(repeated)
+    score = model.outlier_score(X)
+    assert score[100] > 0.99 and score[101] < 0.5  # thirty equal points are no outlier, one is
+    weighted = KModes(1, random_state=0, n_jobs=1).fit(X, sample_weight=5.0 * counts)
+    np.testing.assert_allclose(weighted.outlier_score(X), score, atol=1e-6)
+
+
+def test_outlier_score_of_every_kind_of_model(unlike_blobs, tmp_path):
+    X, _, model = unlike_blobs
+    own = model.outlier_score(X)
+    sparse = LaplacianKModes(3, random_state=0, sparse_assignments=True).fit(X)
+    np.testing.assert_allclose(sparse.outlier_score(X), own, atol=1e-9)
+    model.save(tmp_path / "m.npz")
+    np.testing.assert_allclose(load(tmp_path / "m.npz").outlier_score(X), own, atol=1e-12)
+    given = LaplacianKModes(3, random_state=0).fit(X, graph=model.graph_)
+    assert np.corrcoef(given.outlier_score(X, graph=model.graph_), own)[0, 1] > 0.95
+    with pytest.raises(ValueError, match="Pass graph="):
+        given.outlier_score(X)
+    assert LaplacianKMeans(3, random_state=0).fit(X).outlier_score([[0.0, -80.0]])[0] > 0.999
+
+
+def test_many_members_are_sampled(unlike_blobs, monkeypatch):
+    X, _, model = unlike_blobs
+    monkeypatch.setattr(_predict, "MANY_POINTS", 200)
+    monkeypatch.setattr(_predict, "SAMPLED_MEMBERS", 50)
+    sampled = LaplacianKModes(3, random_state=0).fit(X)
+    difference = np.abs(sampled.outlier_score(X) - model.outlier_score(X))
+    assert 0 < difference.max() < 0.2
+
+
+@pytest.mark.parametrize("X", [np.zeros((4, 2)), np.arange(6.0).reshape(3, 2), np.eye(15)])
+def test_outlier_score_of_a_few_points(X):
+    score = KModes(1, bandwidth=1.0, random_state=0).fit(X).outlier_score(np.vstack([X, np.full(X.shape[1], 1e6)]))
+    assert ((score >= 0) & (score <= 1)).all() and score[-1] > 0.99 and score[:-1].max() < 0.9
 
 
 def test_probabilities_are_the_shares_of_the_own_clusters():

@@ -15,20 +15,24 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ._fit import Fitted, resolve_bandwidth
-from ._records import Array, Neighbors, Points
+from ._records import MANY_POINTS, Array, Neighbors, Points
 from ._row_map import RowFinder, RowMap
-from ._rows import as_dense, as_rows, column_sums, largest_columns, scaled_rows
+from ._rows import as_dense, as_rows, column_sums, scaled_rows
 from ._settings import effective_threads
 from ._validation import MANY_ENTRIES, check_cross_graph, check_dense_fits
 from .graph.affinity import directed, neighbors_needed
 from .graph.neighbors import NeighborIndex, make_index
 from .metrics import outlier_scores
-from .solve.mapping import Reference, log_cluster_sums, map_points
+from .solve.mapping import Reference, Tails, fit_tails, log_cluster_sums, map_points
 from .solve.objective import kernel_values
 
 CHUNK_ROWS = 2**16
 CHUNK_ENTRIES = 2**22
 """Most rows, and most assignments of them, that are worked on at once."""
+SAMPLED_MEMBERS = 100
+"""Members a cluster that outliers are compared with, on average, where not all members are looked at."""
+OUTLIER_NEIGHBORS = 10
+"""Neighbours by which outliers are judged: more than a few of them that lie together."""
 
 
 def _has_density(estimator: Any) -> bool:
@@ -188,24 +192,25 @@ class NewPoints(TransformerMixin):
         """
         return float(self.score_samples(X).mean())
 
-    @available_if(_has_density)  # type: ignore[untyped-decorator]
-    def outlier_score(self, X: Any) -> Array:
-        """How far new points are from belonging to a cluster: 0 at the heart of one, towards 1 for outliers.
+    def outlier_score(self, X: Any, *, graph: Any = None) -> Array:
+        """How unusual points are for members of their cluster: 0.5 for the median member, towards 1 for outliers.
 
-        ``1 - (1 - rarity) (1 - doubt)``: the rarity of a point is the share of its cluster's members that lie where
-        the cluster is denser; its doubt is the entropy of its assignment over log K.
+        The score is 1 minus the probability that a member of the cluster is at least as far from its 10th neighbour
+        among the training points; for a point that is shared by clusters, the mean over them by its shares. A score
+        above 0.999 is expected of fewer than one of 1,000 members, in any cluster.
 
         Parameters
         ----------
         X : array-like or CSR matrix of shape (n_queries, n_features)
-            New points; the training points themselves are welcome. Time grows with the square of n_samples at the
-            first call and with n_queries times n_samples later.
+            New points; the training points themselves are welcome, and none of them counts as its own neighbour. The
+            first call also searches the neighbours of the training points, of a sample where there are many.
+        graph : sparse matrix of shape (n_queries, n_samples), optional
+            As in :meth:`predict_proba`.
 
         Returns
         -------
         ndarray of shape (n_queries,)
-            Rarities are ranks, so they compare across clusters of any density. Of a cluster's own members the densest
-            has rarity 0 and the loneliest 1.
+            Between 0 and 1. See :func:`lapmodes.metrics.outlier_scores` for what makes it comparable between clusters.
 
         Examples
         --------
@@ -216,9 +221,10 @@ class NewPoints(TransformerMixin):
         >>> int(LaplacianKModes(1, random_state=0).fit(X).outlier_score(X).argmax())
         0
         """
-        assignments, X = self.predict_proba(X), self._checked(X)
-        own = own_densities(self._trained, X, largest_columns(assignments), effective_threads(self.n_jobs))
-        return outlier_scores(assignments, own, self._trained.member_densities)
+        assignments, X = self.predict_proba(X, graph=graph), self._checked(X)
+        least, tails = self._trained.member_tails
+        distances = neighbor_distances(self._trained, X, effective_threads(self.n_jobs))
+        return outlier_scores(assignments, -np.log(np.maximum(distances, least)), tails)
 
 
 @dataclass(frozen=True)
@@ -268,11 +274,16 @@ class Trained:
         return RowFinder(self.X, self.fitted.problem.points.threads)
 
     @cached_property
-    def member_densities(self) -> list[Array]:
-        """For each cluster the sorted log densities of its own members."""
-        labels = self.fitted.solution.labels
-        own = own_densities(self, self.X, labels, self.fitted.problem.points.threads)
-        return [np.sort(own[labels == k]) for k in range(self.n_clusters)]
+    def member_tails(self) -> tuple[float, Tails]:
+        """(The least distance above 0 of a member, the clusters' tails by the logarithms of them); many are sampled."""
+        n, limit = self.X.shape[0], max(MANY_POINTS, SAMPLED_MEMBERS * self.n_clusters)
+        rows = np.arange(n) if n <= limit else np.random.default_rng(0).choice(n, limit, replace=False)
+        distances = neighbor_distances(self, self.X[rows], self.fitted.problem.points.threads)
+        least = float(distances.min(initial=np.inf, where=distances > 0))
+        least = least if np.isfinite(least) else 1.0
+        labels, weight = self.fitted.solution.labels[rows], self.fitted.problem.sample_weight
+        weight = None if weight is None else weight[rows]
+        return least, fit_tails(np.log(np.maximum(distances, least)), labels, self.n_clusters, weight)
 
     def prepared(self, X: Any) -> Any:
         """New points in the format and precision of the training points."""
@@ -356,12 +367,21 @@ def log_densities(trained: Trained, X: Any, threads: int) -> tuple[Array, Array]
     return densities, log_mass - np.log(mass.sum())
 
 
-def own_densities(trained: Trained, X: Any, labels: Array, threads: int) -> Array:
-    """Log density of the cluster that each point is in."""
-    own = np.empty(X.shape[0])
-    for rows in _pieces(X.shape[0], trained.n_clusters):
-        own[rows] = np.take_along_axis(log_densities(trained, X[rows], threads)[0], labels[rows, None], axis=1)[:, 0]
-    return own
+def neighbor_distances(trained: Trained, X: Any, threads: int) -> Array:
+    """Distance of each point from its 10th neighbour among the training points, itself apart.
+
+    A row of twice the usual weight counts as two neighbours, and once as its own neighbour.
+    """
+    near = trained.index.query(X, OUTLIER_NEIGHBORS + 1)
+    weight = trained.fitted.problem.sample_weight
+    mass = np.ones(trained.X.shape[0]) if weight is None else weight / np.median(weight)
+    own = np.full(X.shape[0], -1)
+    found, rows = trained.finder.find(X, threads)
+    own[found] = rows
+    count = mass[near.indices]
+    count = np.cumsum(np.where(near.indices == own[:, None], np.maximum(count - 1, 0), count), axis=1)
+    last = np.minimum((count < OUTLIER_NEIGHBORS).sum(axis=1), count.shape[1] - 1)
+    return np.asarray(np.take_along_axis(near.distances, last[:, None], axis=1)[:, 0], dtype=np.float64)
 
 
 def _pieces(n: int, K: int) -> Iterator[slice]:

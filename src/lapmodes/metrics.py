@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import coo_array, csr_array, issparse
 from scipy.special import entr
 
 from ._records import Array
 from ._rows import largest_columns
+from .solve.mapping import Tails, fit_tails
 
 AVERAGES = ("max", "min", "geometric", "arithmetic")
 DENSITY_NEIGHBORS = 7
@@ -233,49 +234,61 @@ def neighbor_log_density(model: Any, X: Any) -> Array:
     return np.where(known, density, density[known].min(initial=0.0))
 
 
-def outlier_scores(assignments: Any, densities: Any, reference: Sequence[Array] | None = None) -> Array:
-    """How far points are from belonging to a cluster: 0 at the heart of one, towards 1 for outliers.
+def outlier_scores(assignments: Any, densities: Any, reference: Tails | Sequence[Array] | None = None) -> Array:
+    """How unusual points are for members of their cluster: 0.5 for the median member, towards 1 for outliers.
 
-    The score is ``1 - (1 - rarity) (1 - entropy)``. The rarity of a point is the share of its cluster's members that
-    lie where the cluster is denser; its entropy is that of its assignment, see :func:`assignment_entropy`.
+    The score is 1 minus a tail probability: the probability that a member of the cluster lies where it is at most as
+    dense; for a point that is shared by clusters, the mean over them by its shares. 0.99 means the same in a dense and
+    in a thin cluster, in a large and in a small one: one of a hundred members lies as far out. The probability is that
+    of a smooth distribution that is fitted to each cluster without its outermost points, see the page on the method, so
+    it can be far below one over the number of members.
 
     Parameters
     ----------
     assignments : array-like or CSR matrix of shape (n_samples, n_clusters)
         Soft assignments of the points.
     densities : array-like of shape (n_samples,)
-        Log density of each point in the cluster of its largest assignment.
+        Log density at each point, or minus the logarithm of its distance from its neighbours.
     reference : sequence of n_clusters arrays, optional
-        For each cluster the log densities of its members in ascending order. By default the points themselves are the
-        members.
+        For each cluster the `densities` of its members. By default the points themselves are the members, each of the
+        cluster of its largest assignment. Clusters with fewer than 20 are compared with the members of all clusters.
 
     Returns
     -------
     ndarray of shape (n_samples,)
-        Rarities are ranks, so they compare across clusters of any density. Of a cluster's own members the densest has
-        rarity 0 and the loneliest 1.
+        Between 0 and 1; within a cluster larger where the density is lower.
 
     Examples
     --------
+    >>> import numpy as np
     >>> from lapmodes.metrics import outlier_scores
-    >>> outlier_scores([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0]], [-1.0, -2.0, -9.0]).tolist()
-    [0.0, 0.5, 1.0]
+    >>> densities = -np.linspace(0.0, 1.0, 101)
+    >>> score = outlier_scores(np.ones((101, 1)), densities)
+    >>> round(float(score[50]), 1)
+    0.5
+    >>> bool(outlier_scores([[1.0]], [-4.0], [densities])[0] > 0.999)
+    True
     """
-    Z, own = _rows_of_assignments(assignments), np.asarray(densities, dtype=np.float64)
+    Z, rarity = coo_array(_rows_of_assignments(assignments)), -np.asarray(densities, dtype=np.float64)
     n, n_clusters = Z.shape
-    if own.shape != (n,):
-        raise ValueError(f"'densities' must have shape ({n},), one number a point. Got {own.shape} instead.")
-    labels = largest_columns(Z)
-    members = [np.sort(own[labels == k]) for k in range(n_clusters)] if reference is None else reference
-    if len(members) != n_clusters:
-        raise ValueError(f"'reference' must have {n_clusters} arrays, one a cluster. Got {len(members)} instead.")
-    rarity = np.ones(n)
-    for k, sorted_members in enumerate(members):
-        if len(sorted_members):
-            at = np.flatnonzero(labels == k)
-            denser = len(sorted_members) - np.searchsorted(sorted_members, own[at], side="right")
-            rarity[at] = np.minimum(denser / max(len(sorted_members) - 1, 1), 1.0)
-    return np.asarray(1 - (1 - rarity) * (1 - assignment_entropy(Z)))
+    if rarity.shape != (n,):
+        raise ValueError(f"'densities' must have shape ({n},), one number a point. Got {rarity.shape} instead.")
+    tails = reference if isinstance(reference, Tails) else _tails(assignments, rarity, n_clusters, reference)
+    row, column = Z.coords
+    probability = np.bincount(row, Z.data * tails.probability(rarity[row], column), minlength=n)
+    return np.asarray(1.0 - np.minimum(probability, 1.0))
+
+
+def _tails(assignments: Any, rarity: Array, n_clusters: int, reference: Sequence[Array] | None) -> Tails:
+    """The tails of clusters with given members, or with the points themselves as members."""
+    if reference is None:
+        return fit_tails(rarity, largest_columns(_rows_of_assignments(assignments)), n_clusters)
+    if len(reference) != n_clusters:
+        raise ValueError(f"'reference' must have {n_clusters} arrays, one a cluster. Got {len(reference)} instead.")
+    members = np.concatenate([np.asarray(each, dtype=np.float64) for each in reference])
+    if not np.isfinite(members).any():
+        raise ValueError("'reference' must have a member of finite density. Got none.")
+    return fit_tails(-members, np.repeat(np.arange(n_clusters), [len(each) for each in reference]), n_clusters)
 
 
 def _rows_of_assignments(assignments: Any) -> Any:

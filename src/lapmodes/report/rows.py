@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._records import Array
-from ..metrics import CHUNK_ENTRIES, outlier_scores
+from ..metrics import outlier_scores
 from ..plotting.style import columns_without_names
 from .clusters import Portraits
 from .content import ReportContent, dense_row, other_values, row_name, used_values, value_range
@@ -21,8 +21,10 @@ USED, NOT_USED = 5, 3
 """Values of a row that are shown, of columns that were used and of others."""
 SURE = 0.9
 """Share of a cluster from which a row counts as belonging to it."""
+FAR = 0.99, 0.999
+"""Scores above which rows are counted."""
 EXACT_STEPS = 10**10
-"""Steps that the density of every row by every other may take: some seconds."""
+"""Steps that a search for the neighbours of every row among all may take: some seconds."""
 
 
 def uncertain_rows(content: ReportContent, portraits: Portraits, entropy: Array) -> str:
@@ -63,33 +65,30 @@ def outliers(content: ReportContent, portraits: Portraits, density: Array) -> st
     for row in np.lexsort((density, -score))[:LISTED].tolist():
         k = int(content.model.labels_[row])
         apart = None if found is None else np.abs(dense_row(content.rows, row) - found.inside[k, 1]) / found.spread
-        lines.append([name(row_name(content, row)), badge(k), f"{score[row]:.3f}", row_values(content, row, apart)])
+        lines.append([name(row_name(content, row)), badge(k), score_text(score[row]), row_values(content, row, apart)])
+    far = [int((score > limit).sum()) for limit in FAR]
     return (
         "<p>These rows fit no cluster well. They may be mistakes in the data, or rare and interesting. They hardly "
-        "pull on the modes, which sit where rows are dense. The score is 0 at the heart of a cluster; at 0.9, nine "
-        "tenths of its cluster lie where it is denser, or the row is torn between clusters. Every cluster has a most "
-        "remote row, so a score near 1 alone is no proof of a mistake.</p>"
+        "pull on the modes, which sit where rows are dense. The score is the share of a cluster's members that lie "
+        "less far out than the row, by a smooth model of their distances from their neighbours: 0.5 for the median "
+        "member, 0.99 for one of a hundred, in every cluster alike. "
+        f"{far[0]:,} of {content.n:,} rows score above {FAR[0]}, where one of a hundred members is expected, and "
+        f"{far[1]:,} above {FAR[1]}, where fewer than one of a thousand is.</p>"
         + table("The likeliest outliers", ["row", "cluster", "score", "values"], lines, kind="list")
     )
 
 
 def training_score(model: Any, points: Any, density: Array) -> Array:
-    """``outlier_score`` of the rows of the fit; of many rows by their density among neighbours, not the exact one."""
-    if hasattr(model, "density") and model.labels_.size**2 * points.shape[1] <= EXACT_STEPS:
-        density = own_densities(model, points)
-    return outlier_scores(model.assignments_, density)
-
-
-def own_densities(model: Any, points: Any) -> Array:
-    """Log density of each row of the fit in its own cluster, exactly."""
-    own = np.empty(model.labels_.size)
-    step = max(1, CHUNK_ENTRIES // model.n_clusters_)
+    """``outlier_score`` of the rows of the fit; of many rows by their density among neighbours in the graph."""
+    if model.graph_given_ or model.labels_.size**2 * points.shape[1] > EXACT_STEPS:
+        return outlier_scores(model.assignments_, density)
     with columns_without_names():
-        for start in range(0, own.size, step):
-            rows = slice(start, start + step)
-            densities = model.density(points[rows], log=True)
-            own[rows] = np.take_along_axis(densities, model.labels_[rows, None], axis=1)[:, 0]
-    return own
+        return np.asarray(model.outlier_score(points))
+
+
+def score_text(score: float) -> str:
+    """A score with as many digits as tell it from 1."""
+    return f"{score:.3f}" if score < FAR[1] else f"{np.floor(score * 1e6) / 1e6:.6f}"
 
 
 def row_values(content: ReportContent, row: int, apart: Array | None) -> str:
