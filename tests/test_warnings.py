@@ -10,7 +10,7 @@ from sklearn.datasets import load_wine
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 
-from lapmodes import DegenerateWarning, InputWarning, LaplacianKModes
+from lapmodes import DegenerateWarning, InputWarning, KModes, LaplacianKMeans, LaplacianKModes
 
 
 def test_collapse_is_reported(blobs):
@@ -44,6 +44,17 @@ def test_duplicated_points_constant_features_and_few_distinct_points():
             LaplacianKModes(4, init=init, random_state=0).fit(X)
         assert said[0].category is InputWarning
         assert "2 distinct rows, fewer than n_clusters=4" in str(said[0].message)
+
+
+@pytest.mark.filterwarnings("ignore::lapmodes.DegenerateWarning")
+@pytest.mark.parametrize("model", [LaplacianKModes, KModes, LaplacianKMeans])
+@pytest.mark.parametrize("n", [2, 30])
+def test_equal_rows_are_one_cluster_without_a_word(model, n):
+    assert (model(1).fit(np.ones((n, 2))).labels_ == 0).all()
+    if model is LaplacianKModes:
+        assert model("auto").fit(np.ones((n, 2))).n_clusters_ == 1
+    with pytest.warns(InputWarning, match="X has 1 distinct row, fewer than n_clusters=2: .* at most 1 cluster."):
+        model(2, random_state=0).fit(np.ones((n, 2)))
 
 
 def test_more_neighbours_than_samples_are_said(blobs):

@@ -286,7 +286,7 @@ class LaplacianKModes(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, New
         if checked.graph is None:
             for doubt in doubts_about(settings, X, points.shape[0], getattr(self, "feature_names_in_", None)):
                 warn(doubt, InputWarning)
-        if points.shape[0] < K:
+        if points.shape[0] < max(K, 2):
             rows = RowMap.of(X, checked, settings.threads, merge=False)
             points = rows.take(X)
         given_rows = rows.take_given(checked, X.dtype)

@@ -174,10 +174,11 @@ def doubts_about(settings: Settings, X: Any, n_distinct: int, names: Any) -> lis
     """Sentences on input that is valid but hardly what was meant: what is odd, what follows, what to do."""
     n, K, n_neighbors = X.shape[0], settings.n_clusters, settings.n_neighbors
     found = []
-    if n_distinct < K:
+    if n_distinct < K and not settings.chosen_by_data:
+        rows, clusters = ("row", "cluster") if n_distinct == 1 else ("rows", "clusters")
         found.append(
-            f"X has {n_distinct} distinct rows, fewer than n_clusters={K}: clusters are empty, or equal rows are in "
-            f"different ones. Ask for at most {n_distinct} clusters."
+            f"X has {n_distinct} distinct {rows}, fewer than n_clusters={K}: clusters are empty, or equal rows are in "
+            f"different ones. Ask for at most {n_distinct} {clusters}."
         )
     if n_neighbors >= max(n, FEW_NEIGHBORS):
         found.append(
