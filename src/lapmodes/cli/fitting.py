@@ -269,17 +269,26 @@ def preparation_lines(run: FitRun) -> list[str]:
     if any(reason != AS_ASKED and is_number(table.columns.column(name).type) for name, reason in recipe.dropped):
         lines.append("To use such columns of numbers all the same, name all that you want with --columns.")
     lines += gap_lines(run)
-    if recipe.scaling == "none" and recipe.image_shape is not None:
-        lines.append("Pixels are used as they are.")
-    elif recipe.scaling == "none":
-        lines.append("Columns are used in their own units (--scale standard makes them equally important).")
-    elif recipe.scaling == "unit":
-        lines.append("Rows are scaled to length 1.")
-    else:
-        lines.append(f"Columns are scaled ({recipe.scaling}), so that no unit outweighs another.")
+    lines.append(scaling_line(recipe))
     if run.graph is not None:
         lines.append("Using the neighbour graph of the file (--no-graph builds a new one).")
     return lines
+
+
+def scaling_line(recipe: Recipe) -> str:
+    """Whether columns are scaled and why, in one line."""
+    if recipe.scaling == "none" and recipe.image_shape is not None:
+        return "Pixels are used as they are."
+    if recipe.scaling == "unit":
+        return "Rows are scaled to length 1."
+    if recipe.scaling == "none":
+        why = recipe.reasons[0].rstrip(".") if recipe.reasons else "Columns are used in their own units"
+        return f"{why} (--scale standard makes them equally important)."
+    if not recipe.reasons:
+        return f"Columns are scaled ({recipe.scaling}), so that no unit outweighs another."
+    logs = int(np.count_nonzero(recipe.floor or 0))
+    how = f"scaled, {counted(logs, 'skewed one')} in logarithms" if logs else "scaled"
+    return f"{recipe.reasons[0]} They are {how} (--scale none leaves them alone)."
 
 
 def gap_lines(run: FitRun) -> list[str]:

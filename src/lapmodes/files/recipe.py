@@ -12,13 +12,12 @@ from scipy.sparse import csr_array, issparse
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from .._records import Array
+from ..scaling import find_scaling, in_units, scaled
 from .base import FileError, Reading, Spelling, Table, counted, listed
 from .columns import check_known, choose, to_matrix
 from .gaps import check_complete, check_infinite, count_gaps, fill_values, filled, gap_rule, too_many_gaps
 
 SCALINGS = ("auto", "none", "standard", "robust", "minmax", "unit")
-UNEVEN = 10.0
-"""scale='auto' standardises when the spreads of two columns differ by more than this factor."""
 FEW_ROWS = 0.2
 """missing='auto' leaves rows with gaps out if they are at most this share of all."""
 MEDIAN_ROWS = 10_000
@@ -50,6 +49,10 @@ class Recipe:
     """Columns whose numbers stand in text: name, decimal sign and unit."""
     doubts: tuple[str, ...] = ()
     """Sentences about columns that are used and may be no features."""
+    floor: tuple[float, ...] | None = None
+    """Smallest values of the columns that are taken in logarithms before they are scaled, and 0 for the others."""
+    reasons: tuple[str, ...] = ()
+    """Sentences about how columns are scaled, and why."""
 
     def reading(self, reading: Reading) -> Reading:
         """How to read another file, so that its numbers are understood as those of the fit were."""
@@ -83,18 +86,14 @@ class Recipe:
             return normalize(X)
         if self.scale is None:
             return X
-        factor = 1 / np.asarray(self.scale, dtype=X.dtype)
         if issparse(X):
-            return csr_array(X.multiply(factor[None, :]))
-        X = X - np.asarray(self.center, dtype=X.dtype) if self.center is not None else X
-        return np.ascontiguousarray(X * factor)
+            return csr_array(X.multiply((1 / np.asarray(self.scale, dtype=X.dtype))[None, :]))
+        return scaled(X, self.center or 0.0, self.scale, self.floor or 0.0)
 
     def in_units(self, C: Array) -> Array:
         """Modes in the units of the file; rows of unit length stay as they are."""
         C = np.asarray(C, dtype=np.float64)
-        if self.scale is not None:
-            C = C * np.asarray(self.scale)
-        return C + np.asarray(self.center) if self.center is not None else C
+        return C if self.scale is None else in_units(C, self.center or 0.0, self.scale, self.floor or 0.0)
 
     def _matrix(self, table: Table) -> Any:
         if self.columns is None:
@@ -214,7 +213,7 @@ def learn_scaling(recipe: Recipe, X: Any, scale: str) -> Recipe:
     if scale not in SCALINGS:
         raise FileError(f"--scale must be one of {', '.join(SCALINGS)}. Got {scale!r} instead.")
     if scale == "auto":
-        scale = _auto_scaling(recipe, X)
+        return _scaled_by_units(recipe, X)
     if scale in ("none", "unit"):
         return replace(recipe, scaling=scale)
     center, spread = _location(X, scale)
@@ -223,13 +222,16 @@ def learn_scaling(recipe: Recipe, X: Any, scale: str) -> Recipe:
     return replace(recipe, scaling=scale, center=middle, scale=tuple(spread.tolist()))
 
 
-def _auto_scaling(recipe: Recipe, X: Any) -> str:
-    """Standardise columns of unlike spread; pictures and sparse counts keep their common unit."""
-    if issparse(X) or recipe.image_shape is not None:
-        return "none"
-    spread = X.std(axis=0, dtype=np.float64)
-    spread = spread[spread > 0]
-    return "standard" if spread.size and spread.max() > UNEVEN * spread.min() else "none"
+def _scaled_by_units(recipe: Recipe, X: Any) -> Recipe:
+    """Columns in different units are scaled, each in its own way; pictures have a common one."""
+    if recipe.image_shape is not None:
+        return recipe
+    found = find_scaling(X, recipe.features)
+    if found.shared_unit:
+        return replace(recipe, reasons=found.reasons)
+    floor = tuple(found.floor.tolist()) if found.floor.any() else None
+    center, spread = tuple(found.center.tolist()), tuple(found.scale.tolist())
+    return replace(recipe, scaling="standard", center=center, scale=spread, floor=floor, reasons=found.reasons)
 
 
 def _location(X: Any, scale: str) -> tuple[Array, Array]:
