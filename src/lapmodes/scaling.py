@@ -16,6 +16,8 @@ from ._validation import parameter_error
 
 UNEVEN = 10.0
 """Columns share a unit if, by one measure of spread at least, none spreads farther than another by this factor."""
+NARROW = 0.1
+"""The narrowest columns, up to this share, may be narrower than that: of many, some are narrow by chance."""
 SKEWED = 1.0
 """Positive columns of a larger skewness are taken in logarithms, if these have at most half of it."""
 SAMPLE_ROWS = 100_000
@@ -93,8 +95,10 @@ class Scaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     Distances between rows mean something if all columns have the same unit. If they have not, every column is brought
     to a standard deviation of 1. No labels are needed: columns share a unit if, by the standard deviation, the middle
-    half of the values or the range, no column spreads ten times as far as another. They do, too, if they have common
-    bounds (pixels, ratings), are points of an axis (spectra, series), shares, directions or principal components.
+    half of the values or the range, none spreads ten times as far as another; the narrowest tenth of them does not
+    count. They do so, too, if they have common bounds (pixels, ratings), are points of an axis (spectra, series),
+    shares, directions or principal components.
+
     Of columns in different units, those that are positive and skewed are taken in logarithms first, a column with
     two values is divided by half their distance, so that a rare one does not outweigh all others, and columns that
     repeat each other count as one together. A column with one value is left alone.
@@ -131,7 +135,7 @@ class Scaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     >>> wine = load_wine(as_frame=True).data
     >>> model = make_pipeline(Scaler(), LaplacianKModes(3, random_state=0)).fit(wine)
     >>> model[0].reasons_[0]
-    "Columns are in different units: 'proline' spreads 2,530 times as far as 'nonflavanoid_phenols'."
+    "Columns are in different units: 'proline' spreads 1,140 times as far as 'hue'."
     """
 
     def __init__(self, shared_unit: str | bool = "auto") -> None:
@@ -250,7 +254,8 @@ def _judge_units(columns: _Columns, X: Array) -> tuple[bool, str]:
     if columns.varies.sum() < 2:
         return True, "Columns are left alone: fewer than two of them vary."
     measures = [spread[columns.varies] for spread in (columns.std, columns.middle_half, columns.high - columns.low)]
-    ratios = [spread.max() / spread.min() if spread.min() > 0 else np.inf for spread in measures]
+    lows = [np.quantile(spread, NARROW, method="lower") for spread in measures]
+    ratios = [spread.max() / low if low > 0 else np.inf for spread, low in zip(measures, lows, strict=True)]
     best = int(np.argmin(ratios))
     if ratios[best] <= UNEVEN:
         return True, f"Columns share a unit: their spreads differ by a factor of {_factor(ratios[best])} at most."
@@ -263,11 +268,11 @@ def _judge_units(columns: _Columns, X: Array) -> tuple[bool, str]:
         return True, "Columns share a unit: rows have the same sum or length, as shares and directions have."
     if _orthogonal(X[:, columns.varies][:, :COMPARED_COLUMNS]):
         return True, "Columns share a unit: they are orthogonal, as principal components are."
-    widest, narrowest = (np.flatnonzero(columns.varies)[pick(measures[best])] for pick in (np.argmax, np.argmin))
-    names = columns.names
-    return False, (
-        f"Columns are in different units: {names[widest]!r} spreads {_factor(ratios[best])} times as far as "
-        f"{names[narrowest]!r}."
+    names = [columns.names[i] for i in np.flatnonzero(columns.varies)]
+    widest, narrow = names[int(measures[best].argmax())], names[int(np.argmax(measures[best] == lows[best]))]
+    return (
+        False,
+        f"Columns are in different units: {widest!r} spreads {_factor(ratios[best])} times as far as {narrow!r}.",
     )
 
 
