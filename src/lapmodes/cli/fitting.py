@@ -70,6 +70,7 @@ class FitOptions:
     encoding: str | None = None
     array: str | None = None
     names: Path | None = None
+    categories: str | None = None
     image: str | None = None
     graph: bool = True
 
@@ -133,6 +134,7 @@ def prepare(options: FitOptions, bars: Bars, say: Callable[[str], None]) -> FitR
         impute=options.impute,
         image_shape=None if options.data.is_dir() else height_and_width(options.image, "--image"),
         names=column_names(options.names),
+        categories=column_list(options.categories),
     )
     check_possible(options, points)
     graph = table.graph if options.graph else None
@@ -270,6 +272,9 @@ def preparation_lines(run: FitRun) -> list[str]:
         lines.append("To use such columns of numbers all the same, name all that you want with --columns.")
     lines += gap_lines(run)
     lines.append(scaling_line(recipe))
+    if recipe.categories:
+        names = listed([repr(name) for name, _ in recipe.categories])
+        lines.append(f"Categories count as much as a column of numbers each: {names}.")
     if run.graph is not None:
         lines.append("Using the neighbour graph of the file (--no-graph builds a new one).")
     return lines
