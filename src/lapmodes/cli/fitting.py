@@ -172,10 +172,11 @@ def fit_model(run: FitRun) -> FitRun:
 
 
 def noticed(run: FitRun) -> list[str]:
-    """What a person should know about the clusters: that a single column decides them."""
+    """What a person should know about the clusters: that a single column decides them, of those nobody asked for."""
     if run.recipe.columns is None or issparse(run.raw):
         return []
-    note = decisive_columns(run.recipe.features, run.raw, run.model.labels_)
+    n_numbers = len(run.recipe.features) - sum(len(values) for _, values in run.recipe.categories)
+    note = decisive_columns(run.recipe.features[:n_numbers], run.raw, run.model.labels_)
     return [] if note is None else [note]
 
 
