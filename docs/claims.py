@@ -188,8 +188,8 @@ CLAIMS = [
         lambda: pictures.scaling_facts()["ARI"],
         0.02,
     ),
-    Claim(CHOOSING, rf"the index from {NUMBER} to {NUMBER}\.", lambda: raw_and_standardised("iris"), 0.02),
-    Claim(CHOOSING, rf"differ by more than a factor of {WORD}", lambda: [scaling.UNEVEN]),
+    Claim(CHOOSING, rf"differ by no more than a factor of {WORD}", lambda: [scaling.UNEVEN]),
+    Claim(CHOOSING, rf"skewed by more than {NUMBER}", lambda: [scaling.SKEWED]),
     Claim(CHOOSING, rf"`select` recommends {NUMBER} clusters", lambda: [pictures.clusters_facts()["recommended"]]),
     Claim(CHOOSING, rf"point to its {ORDINAL} neighbour", lambda: [affinity.LOCAL_NEIGHBOR]),
     Claim(

@@ -258,7 +258,7 @@ def _judge_units(columns: _Columns, X: Array) -> tuple[bool, str]:
     ratios = [spread.max() / low if low > 0 else np.inf for spread, low in zip(measures, lows, strict=True)]
     best = int(np.argmin(ratios))
     if ratios[best] <= UNEVEN:
-        return True, f"Columns share a unit: their spreads differ by a factor of {_factor(ratios[best])} at most."
+        return True, f"Columns share a unit: {_alike(ratios[best])}."
     bounds = _common_bounds(columns)
     if bounds is not None:
         return True, f"Columns share a unit: all values lie between {bounds[0]:,.6g} and {bounds[1]:,.6g}."
@@ -369,6 +369,11 @@ def _copies(columns: _Columns, floor: Array) -> Array:
     same &= (floor[at] > 0)[:, None] == (floor[at] > 0)
     copies[at] = np.maximum(same.sum(axis=1), 1)
     return copies
+
+
+def _alike(ratio: float) -> str:
+    """How little spreads differ."""
+    return f"their spreads differ by a factor of {_factor(ratio)} at most" if ratio >= 1.05 else "they spread alike"
 
 
 def _factor(ratio: float) -> str:
