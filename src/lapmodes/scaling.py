@@ -20,8 +20,9 @@ NARROW = 0.1
 """The narrowest columns, up to this share, may be narrower than that: of many, some are narrow by chance."""
 SKEWED = 1.0
 """Positive columns of a larger skewness are taken in logarithms, if these have at most half of it."""
-SAMPLE_ROWS = 100_000
-"""About so many rows are enough for quartiles, skewness and correlations."""
+SAMPLE_ROWS, SAMPLE_ENTRIES = 2000, 4_000_000
+"""So many rows, and more up to so many entries, are enough for quartiles, skewness and correlations."""
+BLOCK_ROWS = 65_536
 SAME_BOUNDS = 3
 """So many columns at least have the same smallest and largest value where values lie between common bounds."""
 AXIS_COLUMNS = 8
@@ -69,14 +70,16 @@ class _Columns:
     @classmethod
     def of(cls, X: Array, names: Sequence[str]) -> _Columns:
         """Look at all rows, or where that takes long at some of them."""
-        some = np.asarray(X[:: max(1, len(X) // SAMPLE_ROWS)], dtype=np.float64)
+        rows = max(SAMPLE_ROWS, SAMPLE_ENTRIES // max(X.shape[1], 1))
+        some = np.asarray(X[:: max(1, len(X) // rows)], dtype=np.float64)
         known = np.isfinite(X)
         count = np.maximum(known.sum(axis=0), 1)
         low, high = X.min(axis=0, initial=np.inf, where=known), X.max(axis=0, initial=-np.inf, where=known)
         varies = high > low
         mean = X.sum(axis=0, dtype=np.float64, where=known) / count
-        square = np.square(X - mean, dtype=np.float64)
-        std = np.sqrt(square.sum(axis=0, where=known) / count)
+        blocks = (slice(i, i + BLOCK_ROWS) for i in range(0, len(X), BLOCK_ROWS))
+        squares = sum(np.square(X[block] - mean).sum(axis=0, where=known[block]) for block in blocks)
+        std = np.sqrt(squares / count)
         two = varies & (((low == X) | (high == X) | ~known).all(axis=0))
         quartiles = np.zeros((2, X.shape[1]))
         quartiles[:, varies] = np.nanquantile(some[:, varies], [0.25, 0.75], axis=0)
