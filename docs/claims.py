@@ -18,12 +18,11 @@ from typing import Any
 import pictures
 from transcripts import ROOT
 
-from lapmodes import LaplacianKModes, _n_clusters
+from lapmodes import LaplacianKModes, _n_clusters, scaling
 from lapmodes import image as segmentation
 from lapmodes._records import MANY_CLUSTERS
 from lapmodes._row_map import ORDERED_ROWS
 from lapmodes.datasets import make_moons_with_outliers
-from lapmodes.files import recipe
 from lapmodes.graph import affinity, approximate, laplacian, neighbors
 from lapmodes.metrics import adjusted_rand
 from lapmodes.solve import terms
@@ -191,7 +190,8 @@ CLAIMS = [
         0.02,
     ),
     Claim(CHOOSING, rf"the index from {NUMBER} to {NUMBER}\.", lambda: raw_and_standardised("digits"), 0.02),
-    Claim(CHOOSING, rf"differ by more than a factor of {WORD}", lambda: [recipe.UNEVEN]),
+    Claim(CHOOSING, rf"differ by no more than a factor of {WORD}", lambda: [scaling.UNEVEN]),
+    Claim(CHOOSING, rf"skewed by more than {NUMBER}", lambda: [scaling.SKEWED]),
     Claim(CHOOSING, rf"`select` recommends {NUMBER} clusters", lambda: [pictures.clusters_facts()["recommended"]]),
     Claim(CHOOSING, rf"point to its {ORDINAL} neighbour", lambda: [affinity.LOCAL_NEIGHBOR]),
     Claim(
@@ -255,7 +255,7 @@ CLAIMS = [
     Claim(DEFAULTS, rf"`predict` is right on {NUMBER} % of the", lambda: measured(SHARES)),
     Claim(DEFAULTS, rf"on {NUMBER} % of those whose share is above", lambda: measured(SURE)),
     Claim(DEFAULTS, rf"on {NUMBER} % of those whose share is between", lambda: measured(UNSURE)),
-    Claim(DEFAULTS, rf"the spreads differ by more than a factor of {WORD}", lambda: [recipe.UNEVEN]),
+    Claim(DEFAULTS, rf"the spreads differ by more than a factor of {WORD}", lambda: [scaling.UNEVEN]),
     Claim("docs/migration.md", rf"candidates: {WORD} of {WORD} families", lambda: [members(), families()]),
     Claim("CHANGELOG.md", rf"consensus has {WORD} candidates of {WORD} families", lambda: [members(), families()]),
     Claim(METHOD, rf"distance of x_n to its {NUMBER}th neighbour", lambda: [affinity.LOCAL_NEIGHBOR]),

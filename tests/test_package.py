@@ -21,7 +21,7 @@ BASE = {"_native", "_progress", "_records", "_rows"}
 ROOMS = {
     "cli": BASE | {"report", "files", "paper", "image", "selection", "path", "_estimator", "metrics"},
     "report": {"plotting", "metrics", "_persistence", "_records", "_rows"},
-    "files": {"_persistence", "_archives", "_records", "_rows"},
+    "files": {"scaling", "_persistence", "_archives", "_records", "_rows"},
     "baselines": {"paper"},
     "datasets": {"paper"},
     "paper": BASE
@@ -45,6 +45,7 @@ ROOMS = {
     "graph": BASE,
     "solve": BASE,
     "_gaussians": {"_records", "_rows"},
+    "scaling": {"_validation", "_records"},
     "_validation": {"_archives", "_records"},
     "_archives": set(),
     "_warnings": {"_records"},
@@ -169,6 +170,7 @@ def test_public_names():
         "KModes",
         "LaplacianKMeans",
         "LaplacianKModes",
+        "Scaler",
         "Selection",
         "fit_path",
         "load",

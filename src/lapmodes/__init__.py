@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from ._special_cases import KModes, LaplacianKMeans
     from ._warnings import DegenerateWarning, InputWarning
     from .path import fit_path
+    from .scaling import Scaler
     from .selection import Selection, select
 
 __version__ = "0.2.0"
@@ -19,6 +20,7 @@ __all__ = [
     "KModes",
     "LaplacianKMeans",
     "LaplacianKModes",
+    "Scaler",
     "Selection",
     "fit_path",
     "load",
@@ -32,6 +34,7 @@ _HOMES = {
     "KModes": "_special_cases",
     "LaplacianKMeans": "_special_cases",
     "LaplacianKModes": "_estimator",
+    "Scaler": "scaling",
     "Selection": "selection",
     "fit_path": "path",
     "load": "_persistence",

@@ -193,7 +193,7 @@ def doubts_about(settings: Settings, X: Any, n_distinct: int, names: Any) -> lis
             found.append(
                 f"Column {column} decides all distances: it has {variance[top] / total:.1%} of the variance of X. If "
                 "the columns have different units, scale them first, for example with "
-                "make_pipeline(StandardScaler(), ...)."
+                "make_pipeline(lapmodes.Scaler(), ...)."
             )
     return found
 

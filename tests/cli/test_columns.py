@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes
 
+from lapmodes.files import read
+
 RNG = np.random.default_rng(0)
 N = 80
 GROUP = np.arange(N) % 2
@@ -124,3 +126,40 @@ def test_one_is_not_plural(here, lapmodes, columns):
     assert "<title>1 cluster in x.csv</title>" in (here / "x.lapmodes" / "report.html").read_text()
     write(here / "one.csv", {name: values[:1] for name, values in columns.items()})
     assert "1 row: 1." in lapmodes("predict", "x.lapmodes", "one.csv").stderr
+
+
+@pytest.fixture
+def birds(here):
+    """Two groups that only a word tells apart, beside numbers in different units, one of them skewed."""
+    rng = np.random.default_rng(0)
+    word = np.repeat(["sea", "wood"], 40)
+    mass = rng.lognormal(5, 1.2, 80)
+    write("birds.csv", {"mass": mass, "bill": rng.normal(4, 0.1, 80), "home": word.tolist()})
+
+
+def test_scaling_is_explained_in_a_line_and_in_full_in_the_report(here, lapmodes, birds):
+    result = lapmodes("fit", "birds.csv", "-k", 2)
+    assert result.exit_code == 0, result.output
+    (line,) = [line for line in result.stderr.splitlines() if "different units" in line]
+    assert "'mass' spreads" in line and "times as far as 'bill'. They are scaled, 1 skewed one in logarithms" in line
+    summary = json.loads((here / "birds.lapmodes" / "summary.json").read_text())
+    assert len(summary["scaling_reasons"]) == 3
+    report = (here / "birds.lapmodes" / "report.html").read_text().replace("&#x27;", "'")
+    assert "1 column divided by the standard deviation" in report and "1 column positive and skewed" in report
+    same = lapmodes("fit", "birds.csv", "-k", 2, "--columns", "bill", "-o", "one", "--no-report")
+    assert "--scale standard makes them equally important" in same.stderr
+
+
+def test_categories_are_used_when_asked_for_and_by_predict(here, lapmodes, birds):
+    result = lapmodes("fit", "birds.csv", "-k", 2, "--categories", "home")
+    assert result.exit_code == 0, result.output
+    assert "Categories count as much as a column of numbers each: 'home'." in result.stderr
+    labels = np.asarray(read(here / "birds.lapmodes" / "assignments.csv").columns["cluster"])
+    assert len(set(labels[:40])) == len(set(labels[40:])) == 1 and labels[0] != labels[-1]
+    write("new.csv", {"mass": [150.0, 150.0, 150.0], "bill": [4.0, 4.0, 4.0], "home": ["wood", "sea", "moon"]})
+    assert lapmodes("predict", "birds.lapmodes", "new.csv", "-o", "out.csv").exit_code == 0
+    found = np.asarray(read(here / "out.csv").columns["cluster"])
+    assert found[:2].tolist() == [labels[-1], labels[0]]
+    again = lapmodes("fit", "--config", "birds.lapmodes/parameters.toml", "--no-report", "-o", "again")
+    assert again.exit_code == 0
+    assert (here / "again" / "modes.csv").read_bytes() == (here / "birds.lapmodes" / "modes.csv").read_bytes()

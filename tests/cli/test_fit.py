@@ -233,7 +233,7 @@ def test_an_interrupted_run_leaves_nothing(here):
     np.save(here / "slow.npy", rng.normal(size=(30_000, 15)).astype(np.float32))
     command = [sys.executable, "-c", "from lapmodes.cli import main; main()", "fit", "slow.npy", "-k", "20"]
     with subprocess.Popen(command, cwd=here, stderr=subprocess.PIPE, text=True, preexec_fn=heed_interrupts) as process:
-        while "Columns are used" not in process.stderr.readline():
+        while "Columns share" not in process.stderr.readline():
             assert process.poll() is None
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate()

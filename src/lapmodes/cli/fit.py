@@ -34,9 +34,8 @@ if TYPE_CHECKING:
 Metric = Literal["euclidean", "cosine"]
 AFFINITIES = ("auto", "binary", "heat", "self-tuning", "entropic", "anchor")
 SECOND_SCREEN = {
-    "Model": ("lam", "bandwidth", "affinity", "neighbors", "seed", "set"),
-    "Data": ("impute", "delimiter", "decimal", "encoding", "array", "graph", "names", "image"),
-    "Running": ("config",),
+    "Model and running": ("lam", "bandwidth", "affinity", "neighbors", "seed", "set", "config"),
+    "Data": ("categories", "impute", "delimiter", "decimal", "encoding", "array", "graph", "names", "image"),
 }
 """Options that ``--help`` leaves to ``--help-more``, group by group."""
 MORE = "lapmodes.help-more"
@@ -126,6 +125,9 @@ def fit(
     names: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A matrix's columns, one a line. [default: none]")
     ] = None,
+    categories: Annotated[
+        str | None, typer.Option(metavar="A,B", help="Columns of words to use, or all. [default: none]")
+    ] = None,
     image: Annotated[
         str | None, typer.Option(metavar="HxW", help="Rows are pictures of this size. [default: no]")
     ] = None,
@@ -166,6 +168,7 @@ def fit(
         encoding=encoding,
         array=array,
         names=names,
+        categories=categories,
         image=image,
         graph=graph,
     )

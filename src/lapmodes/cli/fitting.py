@@ -70,6 +70,7 @@ class FitOptions:
     encoding: str | None = None
     array: str | None = None
     names: Path | None = None
+    categories: str | None = None
     image: str | None = None
     graph: bool = True
 
@@ -133,6 +134,7 @@ def prepare(options: FitOptions, bars: Bars, say: Callable[[str], None]) -> FitR
         impute=options.impute,
         image_shape=None if options.data.is_dir() else height_and_width(options.image, "--image"),
         names=column_names(options.names),
+        categories=column_list(options.categories),
     )
     check_possible(options, points)
     graph = table.graph if options.graph else None
@@ -170,10 +172,11 @@ def fit_model(run: FitRun) -> FitRun:
 
 
 def noticed(run: FitRun) -> list[str]:
-    """What a person should know about the clusters: that a single column decides them."""
+    """What a person should know about the clusters: that a single column decides them, of those nobody asked for."""
     if run.recipe.columns is None or issparse(run.raw):
         return []
-    note = decisive_columns(run.recipe.features, run.raw, run.model.labels_)
+    n_numbers = len(run.recipe.features) - sum(len(values) for _, values in run.recipe.categories)
+    note = decisive_columns(run.recipe.features[:n_numbers], run.raw, run.model.labels_)
     return [] if note is None else [note]
 
 
@@ -269,17 +272,29 @@ def preparation_lines(run: FitRun) -> list[str]:
     if any(reason != AS_ASKED and is_number(table.columns.column(name).type) for name, reason in recipe.dropped):
         lines.append("To use such columns of numbers all the same, name all that you want with --columns.")
     lines += gap_lines(run)
-    if recipe.scaling == "none" and recipe.image_shape is not None:
-        lines.append("Pixels are used as they are.")
-    elif recipe.scaling == "none":
-        lines.append("Columns are used in their own units (--scale standard makes them equally important).")
-    elif recipe.scaling == "unit":
-        lines.append("Rows are scaled to length 1.")
-    else:
-        lines.append(f"Columns are scaled ({recipe.scaling}), so that no unit outweighs another.")
+    lines.append(scaling_line(recipe))
+    if recipe.categories:
+        names = listed([repr(name) for name, _ in recipe.categories])
+        lines.append(f"Categories count as much as a column of numbers each: {names}.")
     if run.graph is not None:
         lines.append("Using the neighbour graph of the file (--no-graph builds a new one).")
     return lines
+
+
+def scaling_line(recipe: Recipe) -> str:
+    """Whether columns are scaled and why, in one line."""
+    if recipe.scaling == "none" and recipe.image_shape is not None:
+        return "Pixels are used as they are."
+    if recipe.scaling == "unit":
+        return "Rows are scaled to length 1."
+    if recipe.scaling == "none":
+        why = recipe.reasons[0].rstrip(".") if recipe.reasons else "Columns are used in their own units"
+        return f"{why} (--scale standard makes them equally important)."
+    if not recipe.reasons:
+        return f"Columns are scaled ({recipe.scaling}), so that no unit outweighs another."
+    logs = int(np.count_nonzero(recipe.floor or 0))
+    how = f"scaled, {counted(logs, 'skewed one')} in logarithms" if logs else "scaled"
+    return f"{recipe.reasons[0]} They are {how} (--scale none leaves them alone)."
 
 
 def gap_lines(run: FitRun) -> list[str]:

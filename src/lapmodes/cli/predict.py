@@ -166,10 +166,11 @@ def map_rows(
     from .outputs import kept_columns
 
     keep, recipe = column_list(options.keep), prepared.recipe
+    as_text = [*keep, *(name for name, _ in recipe.categories)]
     reading = recipe.reading(reading_of(options.delimiter, options.encoding, options.array, decimal=options.decimal))
 
     def pieces() -> Iterator[Any]:
-        return (table for table in batches(options.data, reading, recipe.columns, keep) if table.n_rows)
+        return (table for table in batches(options.data, reading, recipe.columns, as_text) if table.n_rows)
 
     first, second = [*islice(pieces(), 2), None, None][:2]
     if first is None:

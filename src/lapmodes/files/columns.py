@@ -17,6 +17,10 @@ from .screening import drop_option, screen
 EXACT = 2**53
 """Whole numbers beyond this lose digits as floats."""
 AS_ASKED = "left out as asked"
+MOST_CATEGORIES = 50
+"""A column of categories has at most so many different values."""
+Categories = tuple[tuple[str, tuple[str, ...]], ...]
+"""Names of columns and the values that each of them has."""
 NARROW = ("float", "halffloat", "int8", "int16", "uint8", "uint16", "bool")
 """Types that single precision holds exactly."""
 
@@ -31,12 +35,17 @@ class Choice:
     """Sentences about columns that are used and may be no features."""
 
 
-def choose(columns: Any, wanted: Sequence[str] | None, unwanted: Sequence[str]) -> Choice:
-    """The columns asked for, or all that hold numbers and say something about how rows resemble each other."""
+def choose(
+    columns: Any, wanted: Sequence[str] | None, unwanted: Sequence[str], categories: Sequence[str] = ()
+) -> Choice:
+    """The columns asked for, or all that hold numbers and say something about how rows resemble each other.
+
+    Those that are used as categories are not among them.
+    """
     known = columns.column_names
     check_known([*(wanted or []), *unwanted], known)
     dropped = dict.fromkeys((name for name in wanted or known if name in unwanted), AS_ASKED)
-    names = [name for name in wanted or known if name not in dropped]
+    names = [name for name in wanted or known if name not in dropped and name not in categories]
     refused = {name: reason for name in names if (reason := why_not(columns, name)) is not None}
     if refused and wanted is not None:
         name, reason = next(iter(refused.items()))
@@ -46,7 +55,7 @@ def choose(columns: Any, wanted: Sequence[str] | None, unwanted: Sequence[str]) 
     refused |= found.dropped
     dropped |= refused
     names = [name for name in names if name not in refused]
-    if not names:
+    if not names and not categories:
         why = listed([f"{name!r} ({reason})" for name, reason in dropped.items()]) or "there is none"
         one_text = len(known) == 1 and "text" in why
         hint = "Is the delimiter right?" if one_text else "Columns of numbers that differ are needed."
@@ -121,12 +130,85 @@ def is_vector(kind: Any) -> bool:
     return bool(lists and (types.is_floating(kind.value_type) or types.is_integer(kind.value_type)))
 
 
-def to_matrix(columns: Any, names: Sequence[str]) -> tuple[Array, tuple[str, ...]]:
+def find_categories(columns: Any, asked: Sequence[str], unwanted: Sequence[str]) -> Categories:
+    """The columns asked for as categories with their values; "all" are those of text that have some and not many."""
+    known = columns.column_names
+    every = list(asked) == ["all"] and "all" not in known
+    if not every:
+        check_known(asked, known)
+        if both := [name for name in asked if name in unwanted]:
+            raise FileError(
+                f"Column {both[0]!r} is in --categories and left out (--drop, --truth). Choose one of both."
+            )
+        return tuple((name, _values(name, columns.column(name))) for name in asked)
+    found = {name: columns.column(name) for name in known if name not in unwanted and _is_word(columns, name)}
+    counts = {name: len(encode(column)[0]) for name, column in found.items()}
+    return tuple((name, _values(name, found[name])) for name in found if 2 <= counts[name] <= MOST_CATEGORIES)
+
+
+def encode(column: Any) -> tuple[list[str], Array]:
+    """The different values of a column as text, sorted, and which of them each row has; -1 where it has none."""
+    import pyarrow as pa
+
+    column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    words = [_word(value) for value in coded.dictionary.to_pylist()]
+    values = sorted({word for word in words if word})
+    place = {word: i for i, word in enumerate(values)}
+    codes = np.array([*(place.get(word, -1) for word in words), -1])
+    rows = plain_array(coded.indices.cast(pa.int64()).fill_null(len(words)))
+    return values, codes[rows]
+
+
+def _is_word(columns: Any, name: str) -> bool:
+    """Whether a column holds text or categories; numbers in text are numbers."""
+    from pyarrow import types
+
+    kind = columns.column(name).type
+    return bool(is_text(kind) or types.is_dictionary(kind))
+
+
+def _word(value: Any) -> str:
+    """A value as text; whole numbers look the same whether or not they were read as floats."""
+    if value is None or value != value:
+        return ""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()
+
+
+def _values(name: str, column: Any) -> tuple[str, ...]:
+    """The values of a column of categories, if it can be one."""
+    if is_nested(column.type):
+        raise FileError(
+            f"Column {name!r} of --categories holds {in_words(column.type)}. Name columns of words or codes."
+        )
+    values = encode(column)[0]
+    if not 2 <= len(values) <= MOST_CATEGORIES:
+        raise FileError(
+            f"Column {name!r} of --categories must have 2 to {MOST_CATEGORIES} different values. It has "
+            f"{len(values):,}. Leave it out, or join rare values."
+        )
+    return tuple(values)
+
+
+def indicators(column: Any, values: Sequence[str]) -> Array:
+    """A column for each value: 1 where a row has it, else 0; a missing value is NaN, one that is not known is 0."""
+    present, codes = encode(column)
+    place = {value: i for i, value in enumerate(values)}
+    places = np.array([*(place.get(value, -1) for value in present), -2])[codes]
+    block = (places[:, None] == np.arange(len(values))).astype(np.float32)
+    block[places == -2] = np.nan
+    return block
+
+
+def to_matrix(columns: Any, names: Sequence[str], categories: Categories = ()) -> tuple[Array, tuple[str, ...]]:
     """The columns side by side, NaN where there is no value, and a name for each."""
-    parts, labels = [], []
+    parts, labels, values = [], [], dict(categories)
     for name in names:
         column = columns.column(name)
-        if is_vector(column.type):
+        if name in values:
+            block = indicators(column, values[name])
+            labels += [f"{name}={value}" for value in values[name]]
+        elif is_vector(column.type):
             block = _vectors(name, column)
             labels += [f"{name}_{i}" for i in range(block.shape[1])]
         else:

@@ -12,13 +12,12 @@ from scipy.sparse import csr_array, issparse
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from .._records import Array
+from ..scaling import find_scaling, in_units, scaled
 from .base import FileError, Reading, Spelling, Table, counted, listed
-from .columns import check_known, choose, to_matrix
+from .columns import Categories, check_known, choose, find_categories, to_matrix
 from .gaps import check_complete, check_infinite, count_gaps, fill_values, filled, gap_rule, too_many_gaps
 
 SCALINGS = ("auto", "none", "standard", "robust", "minmax", "unit")
-UNEVEN = 10.0
-"""scale='auto' standardises when the spreads of two columns differ by more than this factor."""
 FEW_ROWS = 0.2
 """missing='auto' leaves rows with gaps out if they are at most this share of all."""
 MEDIAN_ROWS = 10_000
@@ -50,6 +49,12 @@ class Recipe:
     """Columns whose numbers stand in text: name, decimal sign and unit."""
     doubts: tuple[str, ...] = ()
     """Sentences about columns that are used and may be no features."""
+    floor: tuple[float, ...] | None = None
+    """Smallest values of the columns that are taken in logarithms before they are scaled, and 0 for the others."""
+    reasons: tuple[str, ...] = ()
+    """Sentences about how columns are scaled, and why."""
+    categories: Categories = ()
+    """Columns of categories, the last ones, and their values: there is a feature for each value."""
 
     def reading(self, reading: Reading) -> Reading:
         """How to read another file, so that its numbers are understood as those of the fit were."""
@@ -83,18 +88,14 @@ class Recipe:
             return normalize(X)
         if self.scale is None:
             return X
-        factor = 1 / np.asarray(self.scale, dtype=X.dtype)
         if issparse(X):
-            return csr_array(X.multiply(factor[None, :]))
-        X = X - np.asarray(self.center, dtype=X.dtype) if self.center is not None else X
-        return np.ascontiguousarray(X * factor)
+            return csr_array(X.multiply((1 / np.asarray(self.scale, dtype=X.dtype))[None, :]))
+        return scaled(X, self.center or 0.0, self.scale, self.floor or 0.0)
 
     def in_units(self, C: Array) -> Array:
         """Modes in the units of the file; rows of unit length stay as they are."""
         C = np.asarray(C, dtype=np.float64)
-        if self.scale is not None:
-            C = C * np.asarray(self.scale)
-        return C + np.asarray(self.center) if self.center is not None else C
+        return C if self.scale is None else in_units(C, self.center or 0.0, self.scale, self.floor or 0.0)
 
     def _matrix(self, table: Table) -> Any:
         if self.columns is None:
@@ -105,7 +106,7 @@ class Recipe:
         if table.columns is None:
             raise FileError(f"The model knows columns by name ({listed(self.columns)}); this file has no names.")
         check_known(self.columns, table.columns.column_names)
-        X, names = to_matrix(table.columns, self.columns)
+        X, names = to_matrix(table.columns, self.columns, self.categories)
         if names != self.features:
             raise FileError(
                 f"The model knows {counted(len(self.features), 'feature')}; these columns make {len(names)}."
@@ -119,9 +120,12 @@ class Recipe:
     @classmethod
     def from_json(cls, text: str) -> Recipe:
         """Read what :meth:`to_json` wrote; ValueError if that is not what it is."""
-        fields = json.loads(text)
-        fields = {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
-        return cls(**fields)
+        return cls(**{name: _as_tuples(value) for name, value in json.loads(text).items()})
+
+
+def _as_tuples(value: Any) -> Any:
+    """Lists of JSON as the tuples that they were."""
+    return tuple(map(_as_tuples, value)) if isinstance(value, list) else value
 
 
 def learn(
@@ -134,14 +138,16 @@ def learn(
     missing: str | None = None,
     image_shape: tuple[int, ...] | None = None,
     names: Sequence[str] | None = None,
+    categories: Sequence[str] = (),
 ) -> tuple[Recipe, Any, Any]:
     """The recipe, the rows in the units of the file, and the points made of them.
 
     `missing` says what becomes of rows with gaps: they are an 'error' (the default), are left out ('drop'), or are
     filled ('impute', by the rule `impute`); 'auto' leaves them out if they are few. The rows that are left out are
-    those of which `recipe.count_gaps(table)` is not 0.
+    those of which `recipe.count_gaps(table)` is not 0. Columns of `categories`, ["all"] of those of text, become a
+    feature for each value, and count as much as a column of numbers.
     """
-    recipe, X = _start(table, columns, drop, names)
+    recipe, X = _start(table, columns, drop, names, categories)
     shape = image_shape or table.image_shape
     if shape is not None and int(np.prod(shape)) != len(recipe.features):
         raise FileError(
@@ -177,18 +183,25 @@ def _without_gaps(recipe: Recipe, X: Any, rule: str, impute: str) -> tuple[Recip
 
 
 def _start(
-    table: Table, columns: Sequence[str] | None, drop: Sequence[str], names: Sequence[str] | None
+    table: Table,
+    columns: Sequence[str] | None,
+    drop: Sequence[str],
+    names: Sequence[str] | None,
+    categories: Sequence[str],
 ) -> tuple[Recipe, Any]:
     """The matrix and what is known of its columns."""
     if table.n_rows < 2:
         raise FileError(f"The file has {counted(table.n_rows, 'row')} of data. At least 2 are needed.")
     if table.columns is not None:
-        choice = choose(table.columns, columns, drop)
-        X, features = to_matrix(table.columns, choice.names)
-        spellings = tuple((name, *astuple(table.spellings[name])) for name in choice.names if name in table.spellings)
-        recipe = Recipe(choice.names, features, choice.dropped, "none", spellings=spellings, doubts=choice.doubts)
-        return recipe, X
-    if columns or drop:
+        kinds = find_categories(table.columns, categories, drop)
+        words = tuple(name for name, _ in kinds)
+        choice = choose(table.columns, columns, drop, words)
+        chosen = (*choice.names, *words)
+        X, features = to_matrix(table.columns, chosen, kinds)
+        spellings = tuple((name, *astuple(table.spellings[name])) for name in chosen if name in table.spellings)
+        recipe = Recipe(chosen, features, choice.dropped, "none", spellings=spellings, doubts=choice.doubts)
+        return replace(recipe, categories=kinds), X
+    if columns or drop or categories:
         raise FileError("Columns can be chosen by name only in files with named columns. Leave the choice out.")
     X = _as_floats(table)
     given = tuple(names) if names is not None else table.names
@@ -213,8 +226,10 @@ def learn_scaling(recipe: Recipe, X: Any, scale: str) -> Recipe:
     """Centre and scale of each column by the named rule; a column without spread is left alone."""
     if scale not in SCALINGS:
         raise FileError(f"--scale must be one of {', '.join(SCALINGS)}. Got {scale!r} instead.")
+    if recipe.categories:
+        return _weigh_categories(recipe, X, scale)
     if scale == "auto":
-        scale = _auto_scaling(recipe, X)
+        return _scaled_by_units(recipe, X)
     if scale in ("none", "unit"):
         return replace(recipe, scaling=scale)
     center, spread = _location(X, scale)
@@ -223,13 +238,40 @@ def learn_scaling(recipe: Recipe, X: Any, scale: str) -> Recipe:
     return replace(recipe, scaling=scale, center=middle, scale=tuple(spread.tolist()))
 
 
-def _auto_scaling(recipe: Recipe, X: Any) -> str:
-    """Standardise columns of unlike spread; pictures and sparse counts keep their common unit."""
-    if issparse(X) or recipe.image_shape is not None:
-        return "none"
-    spread = X.std(axis=0, dtype=np.float64)
-    spread = spread[spread > 0]
-    return "standard" if spread.size and spread.max() > UNEVEN * spread.min() else "none"
+def _weigh_categories(recipe: Recipe, X: Array, scale: str) -> Recipe:
+    """Numbers scaled by the rule; a column of k categories, were they equally frequent, spreads like a mean number.
+
+    Two rows of different categories are then apart by the root of 2k / (k - 1), twice the spread for yes and no.
+    """
+    if scale == "unit":
+        raise FileError("--categories do not go with --scale unit, which compares directions. Leave one of them out.")
+    counts = [len(values) for _, values in recipe.categories]
+    m = len(recipe.features) - sum(counts)
+    numbers = replace(recipe, features=recipe.features[:m], categories=())
+    numbers = learn_scaling(numbers, X[:, :m], scale) if m else numbers
+    spread = float(np.sqrt(numbers.scaled(X[:, :m]).var(axis=0, dtype=np.float64).mean())) if m else 1.0
+    weights = [np.sqrt((k - 1) / k) / (spread or 1.0) for k in counts for _ in range(k)]
+    zeros = (0.0,) * sum(counts)
+    return replace(
+        recipe,
+        scaling=numbers.scaling,
+        center=(numbers.center or (0.0,) * m) + zeros,
+        scale=(numbers.scale or (1.0,) * m) + tuple(weights),
+        floor=None if numbers.floor is None else numbers.floor + zeros,
+        reasons=numbers.reasons,
+    )
+
+
+def _scaled_by_units(recipe: Recipe, X: Any) -> Recipe:
+    """Columns in different units are scaled, each in its own way; pictures have a common one."""
+    if recipe.image_shape is not None:
+        return recipe
+    found = find_scaling(X, recipe.features)
+    if found.shared_unit:
+        return replace(recipe, reasons=found.reasons)
+    floor = tuple(found.floor.tolist()) if found.floor.any() else None
+    center, spread = tuple(found.center.tolist()), tuple(found.scale.tolist())
+    return replace(recipe, scaling="standard", center=center, scale=spread, floor=floor, reasons=found.reasons)
 
 
 def _location(X: Any, scale: str) -> tuple[Array, Array]:
