@@ -14,8 +14,12 @@ from .style import FRAME, cluster_colors, fitted_model, get_axes, hide_sides, na
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from .. import Layers
+
 GAP = 1
 """Pixels between pictures."""
+WIDE = 0.04
+"""Share of the samples from which on a bar has room for a number."""
 
 
 def plot_sizes(model: Any, ax: Axes | None = None) -> Axes:
@@ -124,6 +128,47 @@ def plot_assignment_matrix(model: Any, ax: Axes | None = None) -> Axes:
     ax.set(xlabel="points, sorted by cluster", ylabel="cluster")
     for spine in ax.spines.values():
         spine.set_color(FRAME)
+    return ax
+
+
+def plot_layers(layers: Layers, ax: Axes | None = None) -> Axes:
+    """The tree of several levels: a bar for each cluster, as wide as it has samples, below that of its parent.
+
+    Parameters
+    ----------
+    layers : lapmodes.Layers
+        What :func:`lapmodes.fit_layers` returns.
+    ax : matplotlib Axes, optional
+        Where to draw; the current axes by default.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> from lapmodes import fit_layers
+    >>> from lapmodes.plotting import plot_layers
+    >>> ax = plot_layers(fit_layers([[0.0], [0.1], [5.0], [5.1], [9.0], [9.2]], [2, 3], random_state=0))
+    """
+    ax, table, levels = get_axes(ax), layers.table, list(layers.n_clusters)
+    colors = dict(zip(table["cluster"][table["parent"] < 0], cluster_colors(levels[0]), strict=True))
+    total, left = len(layers.labels), [0] * len(levels)
+    color = colors[table["cluster"][0]]
+    for row in table:
+        level, size = levels.index(row["n_clusters"]), int(row["size"])
+        color = colors[row["cluster"]] if level == 0 else color
+        # Finer levels are paler, so that what is written on them can be read.
+        paler = 1 - (1 - color) * max(0.8 - 0.15 * level, 0.2)
+        ax.barh(level, size, left=left[level], color=paler, height=0.92, edgecolor="white", linewidth=1)
+        if size >= WIDE * total:
+            ax.text(left[level] + size / 2, level, f"{size:,}", ha="center", va="center", fontsize=8)
+        left[level] += size
+    ax.set_yticks(range(len(levels)), [f"{K} clusters" for K in levels])
+    ax.invert_yaxis()
+    ax.set(xlim=(0, total), xlabel="samples")
+    hide_sides(ax, "top", "right", "left")
+    ax.tick_params(axis="y", length=0)
     return ax
 
 
