@@ -28,8 +28,20 @@ ROOMS = {
     | {"image", "path", "plotting", "metrics", "start", "graph"}
     | {"_special_cases", "_estimator", "_persistence", "_settings", "_validation", "_warnings"},
     "image": {"plotting", "graph", "_estimator", "_warnings", "_records", "_rows"},
+    "layers": {"plotting", "selection", "path", "_estimator", "_fit", "_predict", "_settings", "_validation", "start"}
+    | {"_progress", "_records", "_rows"},
     "selection": {"_estimator", "_n_clusters", "_fit", "_settings", "start", "graph", "_progress", "_records", "_rows"},
-    "path": {"_estimator", "_fit", "_predict", "_settings", "_validation", "_progress", "_warnings"},
+    "path": {
+        "_estimator",
+        "_fit",
+        "_predict",
+        "_settings",
+        "_validation",
+        "_progress",
+        "_records",
+        "_rows",
+        "_warnings",
+    },
     "_special_cases": {"_estimator", "_settings"},
     "_estimator": BASE
     | {"_fit", "_n_clusters", "_persistence", "_predict", "_row_map", "_settings", "_validation", "_warnings", "solve"},
@@ -169,10 +181,13 @@ def test_public_names():
         "KModes",
         "LaplacianKMeans",
         "LaplacianKModes",
+        "Layers",
         "Selection",
+        "fit_layers",
         "fit_path",
         "load",
         "select",
+        "sub_cluster",
     }
     assert all(hasattr(lapmodes, name) for name in lapmodes.__all__)
     assert (SOURCE / "py.typed").exists()

@@ -20,6 +20,8 @@ GAP = 1
 """Pixels between pictures."""
 WIDE = 0.04
 """Share of the samples from which on a bar has room for a number."""
+LUMINANCE = (0.299, 0.587, 0.114)
+"""How bright red, green and blue look."""
 
 
 def plot_sizes(model: Any, ax: Axes | None = None) -> Axes:
@@ -152,21 +154,19 @@ def plot_layers(layers: Layers, ax: Axes | None = None) -> Axes:
     >>> ax = plot_layers(fit_layers([[0.0], [0.1], [5.0], [5.1], [9.0], [9.2]], [2, 3], random_state=0))
     """
     ax, table, levels = get_axes(ax), layers.table, list(layers.n_clusters)
-    colors = dict(zip(table["cluster"][table["parent"] < 0], cluster_colors(levels[0]), strict=True))
-    total, left = len(layers.labels), [0] * len(levels)
-    color = colors[table["cluster"][0]]
-    for row in table:
-        level, size = levels.index(row["n_clusters"]), int(row["size"])
-        color = colors[row["cluster"]] if level == 0 else color
-        # Finer levels are paler, so that what is written on them can be read.
-        paler = 1 - (1 - color) * max(0.8 - 0.15 * level, 0.2)
-        ax.barh(level, size, left=left[level], color=paler, height=0.92, edgecolor="white", linewidth=1)
-        if size >= WIDE * total:
-            ax.text(left[level] + size / 2, level, f"{size:,}", ha="center", va="center", fontsize=8)
-        left[level] += size
+    top = np.cumsum(table["parent"] < 0) - 1  # each cluster has the colour of its branch, paler from level to level
+    for level, K in enumerate(levels):
+        rows = table["n_clusters"] == K
+        sizes = table["size"][rows]
+        left = np.cumsum(sizes) - sizes
+        colors = 1 - (1 - cluster_colors(levels[0])[top[rows]]) * max(0.9 - 0.15 * level, 0.3)
+        ax.barh(np.full(K, level), sizes, left=left, color=colors, height=0.92, edgecolor="white", linewidth=1)
+        for i in np.flatnonzero(sizes >= WIDE * len(layers.labels)):
+            ink = "black" if colors[i] @ LUMINANCE > 0.45 else "white"
+            ax.text(left[i] + sizes[i] / 2, level, f"{sizes[i]:,}", ha="center", va="center", fontsize=8, color=ink)
     ax.set_yticks(range(len(levels)), [f"{K} clusters" for K in levels])
     ax.invert_yaxis()
-    ax.set(xlim=(0, total), xlabel="samples")
+    ax.set(xlim=(0, len(layers.labels)), xlabel="samples")
     hide_sides(ax, "top", "right", "left")
     ax.tick_params(axis="y", length=0)
     return ax
