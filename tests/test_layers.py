@@ -25,7 +25,7 @@ GROUP = np.array([0, 0, 1, 1, 1, 2, 2])
 def planted():
     """Three groups of two or three heaps."""
     rng = np.random.default_rng(0)
-    X = np.concatenate([rng.normal(size=(40, 2)) + place for place in PLACES])
+    X = np.concatenate([0.8 * rng.normal(size=(40, 2)) + place for place in PLACES])
     return X, np.repeat(np.arange(7), 40)
 
 
