@@ -69,13 +69,19 @@ def test_every_level_is_certified(planted, layers):
         assert model.status_ == "converged"
 
 
-@pytest.mark.parametrize("sparse", [False, True])
-def test_the_reference_is_the_fit_by_itself(heap, sparse):
-    found = fit_layers(heap, [2, 4, 9], random_state=3, sparse_assignments=sparse)
-    assert found.reference == found.n_clusters[found.agreement.argmax()]
-    alone = LaplacianKModes(found.reference, random_state=3, sparse_assignments=sparse).fit(heap)
-    np.testing.assert_array_equal(alone.labels_, found[found.reference].labels_)
-    np.testing.assert_allclose(alone.cluster_centers_, found[found.reference].cluster_centers_)
+def test_the_reference_does_not_depend_on_other_levels(heap, cut):
+    assert cut.reference == cut.n_clusters[cut.agreement.argmax()]
+    alone = fit_layers(heap, [cut.reference], random_state=0)
+    np.testing.assert_array_equal(alone.labels[:, 0], cut[cut.reference].labels_)
+    np.testing.assert_array_equal(alone.models[0].cluster_centers_, cut[cut.reference].cluster_centers_)
+    assert alone.parents == () and alone.consistency.size == 0 and "parent" not in str(alone)
+
+
+def test_sparse_assignments_give_the_same_levels(heap, cut):
+    sparse = fit_layers(heap, [2, 4, 9], sparse_assignments=True, random_state=0)
+    assert np.mean(sparse.labels == cut.labels) > 0.99
+    for one, two in zip(sparse.models, cut.models, strict=True):
+        assert abs(one.objective_ - two.objective_) <= one.gap_ + two.gap_ + 1e-4 * abs(two.objective_)
 
 
 def test_parents_hold_most_of_the_samples(cut):

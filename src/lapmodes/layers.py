@@ -1,7 +1,7 @@
 """Several levels at once: one graph, a solution for each of several numbers of clusters, and how they hang together.
 
-The candidates of the start are made for every level. The level on which they agree most is the reference, and is solved
-first, as a fit by itself would be. Finer levels keep the votes for parts of the next coarser level's clusters, and
+The candidates of the start are made for every level. The level on which they agree most is the reference, which is
+solved first, by itself. Finer levels keep the votes for parts of the next coarser level's clusters, and
 coarser levels join clusters of the next finer one as their own votes say, so that the levels make a tree.
 """
 
@@ -21,7 +21,7 @@ from ._estimator import LaplacianKModes
 from ._fit import Fitted, Prepared, solve_path, solve_with_all_clusters
 from ._predict import Trained
 from ._progress import Progress, Step, watch
-from ._records import MANY_POINTS, SAME, Array, Points, Start
+from ._records import SAME, Array, Points, Start
 from ._rows import (
     as_rows,
     common_points,
@@ -160,7 +160,7 @@ def fit_layers(
     """Cluster on several levels at once, from few clusters to many, so that they make a tree.
 
     The neighbours are searched for and the graph is built once. The level on which the candidates of the start agree
-    most is solved as a fit by itself would be; finer levels divide its clusters and coarser levels join them.
+    most is solved by itself, much as a fit would; finer levels divide its clusters and coarser levels join them.
 
     Parameters
     ----------
@@ -262,12 +262,10 @@ def suggest_levels(selection: Selection) -> list[int]:
 def find_levels(prepared: Prepared, settings: Settings, levels: list[int], progress: Progress) -> list[Consensus]:
     """The candidates and their votes for each level, several levels at once.
 
-    Where there are many points communities are looked for on one graph only.
+    Communities are looked for on one graph, not on three as in a fit: they are what takes time.
     """
     assert prepared.inputs is not None
-    points, graphs = prepared.inputs.points, prepared.inputs.graphs
-    few = graphs[:1] if points.n > MANY_POINTS else graphs
-    inputs = replace(prepared.inputs, points=Points(points.X), graphs=few)
+    inputs = replace(prepared.inputs, points=Points(prepared.problem.points.X), graphs=prepared.inputs.graphs[:1])
     rng = check_random_state(settings.random_state)
     found = []
     with progress.phase("start", len(levels)) as step, ThreadPoolExecutor(settings.threads) as pool:
