@@ -139,7 +139,9 @@ class Layers:
             most = ", the reference" if self.reference == K else ""
             lines.append(f"- {K} clusters of {sizes.min():,} to {sizes.max():,} (agreement {certain:.2f}{most})")
         if self.consistency.size:
-            lines.append(f"{self.consistency.min():.2%} of the samples or more lie in the parent of their cluster.")
+            least = float(np.floor(1e4 * self.consistency.min()) / 1e4)
+            share = "All" if least == 1 else f"At least {least:.2%} of the"
+            lines.append(f"{share} samples lie in the parent of their cluster.")
         for row in table[:SHOWN]:
             indent = "  " * levels.index(row["n_clusters"])
             lines.append(f"{indent}cluster {row['cluster']}, around sample {row['id']}: {row['size']:,} samples")
@@ -195,7 +197,7 @@ def fit_layers(
     250 samples on 2 levels, the coarsest first:
     - 2 clusters of 100 to 150 (agreement 1.00, the reference)
     - 5 clusters of 49 to 51 (agreement 0.97)
-    100.00% of the samples or more lie in the parent of their cluster.
+    All samples lie in the parent of their cluster.
     cluster 1, around sample 163: 150 samples
       cluster 2, around sample 128: 51 samples
       cluster 4, around sample 223: 50 samples
