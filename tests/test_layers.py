@@ -12,7 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.neighbors import kneighbors_graph
 
 import lapmodes
-from lapmodes import KModes, LaplacianKModes, _rows, fit_layers, select, sub_cluster
+from lapmodes import InputWarning, KModes, LaplacianKModes, _rows, fit_layers, select, sub_cluster
 from lapmodes._n_clusters import TABLE, Selection
 from lapmodes.graph.laplacian import build_graph
 from lapmodes.layers import suggest_levels
@@ -186,6 +186,12 @@ def test_auto_takes_the_numbers_that_select_finds_stable(planted):
     found = fit_layers(X, random_state=0)
     assert list(found.n_clusters) == suggest_levels(select(X, random_state=0))
     assert {3, 7} <= set(found.n_clusters)
+
+
+def test_auto_says_when_there_are_no_clear_clusters(heap):
+    assert select(heap, random_state=0).verdict == "none"
+    with pytest.warns(InputWarning, match="X has no clear clusters: levels of .* cut through a heap"):
+        fit_layers(heap, random_state=0)
 
 
 @pytest.mark.parametrize(

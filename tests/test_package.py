@@ -19,7 +19,7 @@ SOURCE = Path(lapmodes.__file__).parent
 
 BASE = {"_native", "_progress", "_records", "_rows"}
 ROOMS = {
-    "cli": BASE | {"report", "files", "paper", "image", "selection", "path", "_estimator", "metrics"},
+    "cli": BASE | {"report", "files", "paper", "image", "layers", "selection", "path", "_estimator", "metrics"},
     "report": {"plotting", "metrics", "_persistence", "_records", "_rows"},
     "files": {"_persistence", "_archives", "_records", "_rows"},
     "baselines": {"paper"},
@@ -29,7 +29,7 @@ ROOMS = {
     | {"_special_cases", "_estimator", "_persistence", "_settings", "_validation", "_warnings"},
     "image": {"plotting", "graph", "_estimator", "_warnings", "_records", "_rows"},
     "layers": {"plotting", "selection", "path", "_estimator", "_fit", "_predict", "_settings", "_validation", "start"}
-    | {"_progress", "_records", "_rows"},
+    | {"_progress", "_records", "_rows", "_warnings"},
     "selection": {"_estimator", "_n_clusters", "_fit", "_settings", "start", "graph", "_progress", "_records", "_rows"},
     "path": {
         "_estimator",

@@ -33,6 +33,7 @@ from ._rows import (
 )
 from ._settings import Settings, is_number
 from ._validation import parameter_error
+from ._warnings import InputWarning, warn
 from .path import fitted_copy
 from .selection import Selection, select
 from .start import dense_modes
@@ -210,7 +211,12 @@ def fit_layers(
         if name in parameters:
             raise ValueError(f"fit_layers makes its own starts: leave {name!r} out.")
     data = {"graph": graph, "neighbors": neighbors, "sample_weight": sample_weight}
-    levels = _checked_levels(n_clusters) or suggest_levels(select(X, **data, **parameters))
+    levels = _checked_levels(n_clusters)
+    if not levels:
+        selection = select(X, **data, **parameters)
+        levels = suggest_levels(selection)
+        if selection.verdict == "none":
+            warn(f"X has no clear clusters: levels of {levels} cut through a heap. See lapmodes.select.", InputWarning)
     estimator = LaplacianKModes(levels[-1], init="consensus", **parameters)
     if estimator.lam == 0:
         raise ValueError("fit_layers needs a graph: leave 'lam' at 'auto' or above 0.")
