@@ -32,7 +32,7 @@ def planted():
 @pytest.fixture(scope="module")
 def heap():
     """No clusters at all, so that the borders of levels are anywhere."""
-    return np.random.default_rng(1).normal(size=(400, 3))
+    return np.random.default_rng(1).normal(size=(300, 3))
 
 
 @pytest.fixture(scope="module")
