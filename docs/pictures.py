@@ -20,7 +20,7 @@ from picture_files import Picture, png, screenshots
 from PIL import Image
 from transcripts import run_command, working_in, write_tables
 
-from lapmodes import LaplacianKModes, select
+from lapmodes import LaplacianKModes, fit_layers, select
 from lapmodes.datasets import make_moons_with_outliers, make_spirals
 from lapmodes.image import mean_colors, plot_segmentation, segment
 from lapmodes.metrics import adjusted_rand, clustering_accuracy
@@ -295,6 +295,24 @@ def draw_segments_page() -> Image.Image:
     return in_folder(SEGMENT, lambda folder: screenshots(next(folder.glob(PAGE))))
 
 
+# Several levels.
+
+
+@cache
+def digits_on_levels() -> Any:
+    """The scanned digits on three levels."""
+    from sklearn.datasets import load_digits
+
+    return fit_layers(load_digits().data, [3, 10, 20], random_state=0)
+
+
+def draw_levels() -> Image.Image:
+    """The tree of levels."""
+    figure, panels = row_of_panels(1, 2.2)
+    digits_on_levels().plot(panels[0, 0])
+    return png(figure)
+
+
 PICTURES = [
     Picture("figure2_spirals", lambda: accuracies(spirals()[1]), lambda: png(figure2.draw(*spirals()), dpi=110)),
     Picture("figure3_moons", lambda: accuracies(moons()[1]), lambda: png(figure3.draw(*moons()), dpi=110)),
@@ -302,6 +320,7 @@ PICTURES = [
     Picture("choosing_bandwidth", bandwidth_facts, draw_bandwidths),
     Picture("choosing_smoothness", smoothness_facts, draw_smoothnesses),
     Picture("choosing_scaling", scaling_facts, draw_scalings),
+    Picture("layers", lambda: {"sizes": digits_on_levels().table["size"].tolist()}, draw_levels),
     Picture("photograph", flower_facts, draw_flower),
     Picture("report", report_facts, draw_report, needs_browser=True),
     Picture("segments", segments_facts, draw_segments_page, needs_browser=True),

@@ -19,7 +19,7 @@ SOURCE = Path(lapmodes.__file__).parent
 
 BASE = {"_native", "_progress", "_records", "_rows"}
 ROOMS = {
-    "cli": BASE | {"report", "files", "paper", "image", "selection", "path", "_estimator", "metrics"},
+    "cli": BASE | {"report", "files", "paper", "image", "layers", "selection", "path", "_estimator", "metrics"},
     "report": {"plotting", "metrics", "_persistence", "_records", "_rows"},
     "files": {"scaling", "_persistence", "_archives", "_records", "_rows"},
     "baselines": {"paper"},
@@ -28,8 +28,11 @@ ROOMS = {
     | {"image", "path", "plotting", "metrics", "graph"}
     | {"_special_cases", "_estimator", "_persistence", "_settings", "_validation", "_warnings"},
     "image": {"plotting", "graph", "_estimator", "_warnings", "_records", "_rows"},
+    "layers": {"plotting", "selection", "path", "_estimator", "_fit", "_predict", "_settings", "_validation", "start"}
+    | {"_progress", "_records", "_rows", "_warnings"},
     "selection": {"_estimator", "_n_clusters", "_fit", "_settings", "start", "graph", "_progress", "_records", "_rows"},
-    "path": {"_estimator", "_fit", "_predict", "_settings", "_validation", "_progress", "_warnings"},
+    "path": {"_estimator", "_fit", "_predict", "_settings", "_validation", "_progress", "_warnings"}
+    | {"_records", "_rows"},
     "_special_cases": {"_estimator", "_settings"},
     "_estimator": BASE
     | {"_fit", "_n_clusters", "_persistence", "_predict", "_row_map", "_settings", "_validation", "_warnings", "solve"},
@@ -170,11 +173,14 @@ def test_public_names():
         "KModes",
         "LaplacianKMeans",
         "LaplacianKModes",
+        "Layers",
         "Scaler",
         "Selection",
+        "fit_layers",
         "fit_path",
         "load",
         "select",
+        "sub_cluster",
     }
     assert all(hasattr(lapmodes, name) for name in lapmodes.__all__)
     assert (SOURCE / "py.typed").exists()

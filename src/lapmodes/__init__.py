@@ -8,7 +8,8 @@ if TYPE_CHECKING:
     from ._persistence import load
     from ._special_cases import KModes, LaplacianKMeans
     from ._warnings import DegenerateWarning, InputWarning
-    from .path import fit_path
+    from .layers import Layers, fit_layers
+    from .path import fit_path, sub_cluster
     from .scaling import Scaler
     from .selection import Selection, select
 
@@ -20,11 +21,14 @@ __all__ = [
     "KModes",
     "LaplacianKMeans",
     "LaplacianKModes",
+    "Layers",
     "Scaler",
     "Selection",
+    "fit_layers",
     "fit_path",
     "load",
     "select",
+    "sub_cluster",
 ]
 
 # Where each name lives. They are imported when first used, so that the command line's help and completion are instant.
@@ -34,11 +38,14 @@ _HOMES = {
     "KModes": "_special_cases",
     "LaplacianKMeans": "_special_cases",
     "LaplacianKModes": "_estimator",
+    "Layers": "layers",
     "Scaler": "scaling",
     "Selection": "selection",
+    "fit_layers": "layers",
     "fit_path": "path",
     "load": "_persistence",
     "select": "selection",
+    "sub_cluster": "path",
 }
 
 

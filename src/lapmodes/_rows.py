@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_array, issparse, vstack
 
 Array = NDArray[Any]
@@ -134,3 +135,68 @@ def draw_rows(n: int, counts: Array | None, most: int, rng: np.random.RandomStat
         return np.arange(n) if counts is None else np.repeat(np.arange(n), counts)
     share = None if counts is None else counts / total
     return np.sort(rng.choice(n, most, replace=counts is not None, p=share))
+
+
+# Levels: clusters of one division as parts of those of a coarser one.
+
+
+def common_points(finer: Array, coarser: Array, n_finer: int, n_coarser: int) -> Array:
+    """Number of points in each finer cluster and each coarser one."""
+    return contingency(finer, coarser, max(n_finer, n_coarser))[:n_finer, :n_coarser]
+
+
+def parents_of(common: Any) -> Array:
+    """For each row, a finer cluster, the coarser cluster (column) that it has most in common with; none is left out."""
+    common = as_dense(common)
+    parents = common.argmax(axis=1)
+    finer, coarser = linear_sum_assignment(common.max(axis=1, keepdims=True) - common)  # what would be lost
+    parents[finer] = coarser
+    return np.asarray(parents)
+
+
+def keep_within(shares: Any, parents: Array, coarser: Array, W: Any) -> Any:
+    """Shares in the parts of each point's coarser cluster only; where none are left, those of the neighbours.
+
+    Where these have none, either, the largest part.
+    """
+    sizes = np.bincount(largest_columns(shares), minlength=shares.shape[1])
+    kept = _masked(shares, parents, coarser)
+    lost = np.flatnonzero(np.diff(kept.indptr) == 0)
+    while lost.size:
+        around = _masked(W[lost] @ kept, parents, coarser[lost])
+        found = np.diff(around.indptr) > 0
+        if not found.any():
+            largest = np.where(parents == coarser[lost][:, None], sizes + 1, 0).argmax(axis=1)
+            around, found = one_hot(largest, sizes.size, kept.dtype, sparse=True), np.ones(lost.size, dtype=bool)
+        place = csr_array((np.ones(found.sum()), (lost[found], np.flatnonzero(found))), shape=(len(coarser), lost.size))
+        kept = csr_array(kept + place @ around)
+        lost = lost[~found]
+    return kept
+
+
+def _masked(shares: Any, parents: Array, coarser: Array) -> Any:
+    """Shares in the parts of each row's coarser cluster, rows scaled to the simplex where anything is left."""
+    kept = csr_array(shares, copy=True)
+    kept.data[parents[kept.indices] != np.repeat(coarser, np.diff(kept.indptr))] = 0
+    kept.eliminate_zeros()
+    total = np.asarray(kept.sum(axis=1)).ravel()
+    return scaled_rows(kept, 1 / np.where(total > 0, total, 1))
+
+
+def spread_votes(W: Any, members: Array, own: Array) -> Array:
+    """Votes of all points, (N, parts): of members their own, of others those of members next to them, or the first."""
+    inside = np.zeros((W.shape[0], own.shape[1]))
+    inside[members] = own
+    votes = np.asarray(W @ inside)
+    votes[votes.sum(axis=1) == 0, 0] = 1
+    votes[members] = own
+    return np.asarray(votes / votes.sum(axis=1, keepdims=True))
+
+
+def divided_column(shares: Any, columns: Array, votes: Array) -> Any:
+    """Shares in all clusters, that in the first of the columns divided among all of them by votes; a CSR matrix."""
+    K, wide = shares.shape[1], shares.shape[1] + columns.size - 1
+    keep = np.flatnonzero(np.arange(K) != columns[0])
+    others = csr_array((np.ones(keep.size), (keep, keep)), shape=(K, wide))
+    parts = csr_array(as_dense(shares[:, columns[:1]]) * votes) @ one_hot(columns, wide, np.float64, sparse=True)
+    return csr_array(csr_array(shares) @ others + parts)

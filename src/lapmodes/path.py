@@ -1,22 +1,28 @@
-"""The homotopy: following solutions along a path in (lam, bandwidth)."""
+"""From one solution to others: along a path in (lam, bandwidth), the homotopy, and with one cluster divided."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from numbers import Integral
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array, issparse
 from sklearn.base import clone
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from ._estimator import LaplacianKModes
-from ._fit import solve
+from ._fit import Fitted, solve, solve_path, solve_with_all_clusters
 from ._predict import Trained
-from ._progress import watch
-from ._settings import CONSTRAINTS, check_parameters, is_number
+from ._progress import no_step, watch
+from ._records import Array, Start
+from ._rows import as_dense, as_rows, divided_column, largest_columns, spread_votes
+from ._settings import CONSTRAINTS, Settings, check_parameters, is_number, resolve_settings
 from ._validation import parameter_error
-from ._warnings import warn_of
+from ._warnings import InputWarning, warn_of
 
 
 def fit_path(
@@ -90,16 +96,23 @@ def _follow(estimator: LaplacianKModes, X: Any, data: dict[str, Any], steps: Any
         settings, rows, prepared = estimator._prepare(X, data, progress, steps)
         rng = check_random_state(estimator.random_state)
         for fitted in solve(prepared, settings, rng, progress):
-            model = clone(estimator).set_params(lam=fitted.problem.lam)
+            changed = {"lam": fitted.problem.lam}
             if np.ndim(fitted.problem.bandwidth) == 0:
-                model.set_params(bandwidth=fitted.problem.bandwidth)
-            for name in ("n_features_in_", "feature_names_in_"):
-                if hasattr(estimator, name):
-                    setattr(model, name, getattr(estimator, name))
-            model._store(Trained(fitted, rows, settings.n_neighbors, settings.metric, settings.laplacian))
-            if fitted.solution.status.message:
-                warn_of(fitted.solution.status)
-            yield model
+                changed["bandwidth"] = fitted.problem.bandwidth
+            trained = Trained(fitted, rows, settings.n_neighbors, settings.metric, settings.laplacian)
+            yield fitted_copy(estimator, trained, **changed)
+
+
+def fitted_copy(estimator: LaplacianKModes, trained: Trained, **changed: Any) -> LaplacianKModes:
+    """A copy of an estimator, some of its parameters changed, that is fitted; warns if something went wrong."""
+    model: LaplacianKModes = clone(estimator).set_params(**changed)
+    for name in ("n_features_in_", "feature_names_in_"):
+        if hasattr(estimator, name):
+            setattr(model, name, getattr(estimator, name))
+    model._store(trained)
+    if trained.fitted.solution.status.message:
+        warn_of(trained.fitted.solution.status)
+    return model
 
 
 def _pairs(lam: Any, bandwidth: Any) -> list[tuple[Any, Any]]:
@@ -119,3 +132,94 @@ def _pairs(lam: Any, bandwidth: Any) -> list[tuple[Any, Any]]:
         (one if isinstance(one, str) else float(one), two if isinstance(two, str) else float(two))
         for one, two in zip(lams, widths, strict=True)
     ]
+
+
+def sub_cluster(
+    model: LaplacianKModes, cluster: int, n_clusters: int | str = 2, *, random_state: Any = None
+) -> LaplacianKModes:
+    """Divide one cluster of a fitted model; the result is a fitted model with more clusters.
+
+    The points of the cluster are clustered by themselves. Their parts take the place of the cluster in the assignments,
+    the modes and the prior, and the whole model is solved again from there, on its graph and with its bandwidth, so
+    that the result has a certified gap, maps new points and can be saved like any other.
+
+    Parameters
+    ----------
+    model : LaplacianKModes or one of its special cases, fitted
+        The model; it is left as it is.
+    cluster : int
+        The cluster to divide.
+    n_clusters : int or 'auto', default=2
+        Into how many parts. 'auto' leaves it to :func:`lapmodes.select`; where the cluster has no clear parts, the
+        result has the clusters of the model.
+    random_state : int, RandomState or None, default=None
+        Seed of the start; None takes that of the model.
+
+    Returns
+    -------
+    LaplacianKModes
+        All other clusters keep their numbers, and the largest part that of the cluster. Further parts come after
+        all others. Points at the border of the cluster may change sides.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lapmodes import LaplacianKModes, sub_cluster
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.concatenate([rng.normal(size=(50, 2)) + place for place in [(0, 0), (30, 0), (30, 9)]])
+    >>> model = LaplacianKModes(2, random_state=0).fit(X)
+    >>> finer = sub_cluster(model, model.labels_[-1])
+    >>> np.bincount(finer.labels_).tolist()
+    [50, 50, 50]
+    """
+    check_is_fitted(model)
+    trained, K = model._trained, model.n_clusters_
+    if not is_number(cluster, Integral, 0) or cluster >= K:
+        raise parameter_error("sub_cluster", "cluster", f"an int from 0 to {K - 1}", cluster)
+    fitted = trained.fitted
+    members = np.flatnonzero(fitted.solution.labels == cluster)
+    if not (isinstance(n_clusters, str) and n_clusters == "auto") and not is_number(n_clusters, Integral, 2):
+        raise parameter_error("sub_cluster", "n_clusters", "'auto' or an int of at least 2", n_clusters)
+    if members.size < (2 if isinstance(n_clusters, str) else n_clusters):
+        raise ValueError(f"Cluster {cluster} has {members.size} distinct points, too few for {n_clusters} parts.")
+    seed = model.random_state if random_state is None else random_state
+    parts = _fit_members(trained, members, n_clusters, seed, model.n_jobs)
+    values = {name: getattr(model, name) for name in CONSTRAINTS}
+    graph_given = trained.needs_cross_graph or values["affinity"] == "precomputed"
+    settings = resolve_settings(type(model).__name__, values, graph_given)
+    solved = divide(fitted, members, int(cluster), parts, settings)
+    return fitted_copy(model, replace(trained, fitted=solved), n_clusters=K + parts.n_clusters_ - 1)
+
+
+def _fit_members(trained: Trained, members: Array, n_clusters: Any, seed: Any, n_jobs: int | None) -> LaplacianKModes:
+    """The points of a cluster, clustered by themselves with the defaults; the largest part is the first."""
+    problem = trained.fitted.problem
+    graph = csr_array(problem.graph.affinity[members][:, members]) if trained.needs_cross_graph else None
+    weight = None if problem.sample_weight is None else problem.sample_weight[members]
+    near = min(trained.n_neighbors, members.size - 1)
+    parts = LaplacianKModes(n_clusters, n_neighbors=near, n_jobs=n_jobs, random_state=seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InputWarning)  # the fit of the whole has said it
+        return parts.fit(problem.points.X[members], graph=graph, sample_weight=weight)
+
+
+def divide(fitted: Fitted, members: Array, cluster: int, parts: LaplacianKModes, settings: Settings) -> Fitted:
+    """The problem solved again with the parts, the largest first, in place of the cluster."""
+    problem, solution = fitted.problem, fitted.solution
+    order = np.argsort(-np.bincount(parts.labels_, minlength=parts.n_clusters_), kind="stable")
+    columns = np.append(cluster, solution.C.shape[0] + np.arange(order.size - 1))
+    C = np.concatenate([solution.C, parts.cluster_centers_[order[1:]]])
+    C[cluster] = parts.cluster_centers_[order[0]]
+    votes = spread_votes(problem.graph.affinity, members, as_dense(parts.prior_)[:, order])
+    Z, prior = (
+        each if each is None else as_rows(divided_column(each, columns, votes), each.dtype, sparse=issparse(each))
+        for each in (solution.Z, problem.prior)
+    )
+    if problem.known is not None:
+        known = problem.known.copy()
+        held = np.flatnonzero(known == cluster)
+        known[held] = columns[largest_columns(votes[held])]
+        problem = replace(problem, known=known)
+    solutions = solve_with_all_clusters if settings.lam is None else solve_path
+    at, again = list(solutions(problem, Start(C, Z, prior), settings, no_step))[-1]
+    return replace(fitted, problem=at, solution=again)

@@ -44,6 +44,38 @@ def test_a_new_user_gets_everything(blobs_csv, here, lapmodes):
     np.testing.assert_array_equal(Z.argmax(axis=1), rows["cluster"])
 
 
+def test_several_numbers_are_levels(blobs_csv, here, lapmodes):
+    result = lapmodes("fit", "blobs.csv", "-k", "2,4,8", "--columns", "length,weight")
+    assert result.exit_code == 0, result.output
+    assert "The levels with 4, 8 clusters are in the files levels and tree." in result.stderr
+    folder = here / "blobs.lapmodes"
+    assert stems(folder) == FILES | {"levels", "tree"}
+    levels = pa.csv.read_csv(folder / "levels.csv").to_pydict()
+    assert list(levels) == ["cluster_of_2", "cluster_of_4", "cluster_of_8"]
+    assert levels["cluster_of_2"] == pa.csv.read_csv(folder / "assignments.csv")["cluster"].to_pylist()
+    for row in pa.csv.read_csv(folder / "tree.csv").to_pylist():
+        own = np.array(levels[f"cluster_of_{row['n_clusters']}"])
+        assert row["size"] == np.sum(own == row["cluster"]) and own[row["id"] - 1] == row["cluster"]
+        if row["parent"] >= 0:
+            above = np.array(levels[f"cluster_of_{row['n_clusters'] // 2}"])[own == row["cluster"]]
+            assert np.bincount(above).argmax() == row["parent"]
+    assert json.loads((folder / "summary.json").read_text())["levels"]["n_clusters"] == [2, 4, 8]
+    assert "Levels of clusters" in (folder / "report.html").read_text()
+    again = lapmodes("fit", "--config", folder / "parameters.toml", "-o", "again", "--no-report")
+    assert again.exit_code == 0, again.output
+    assert (here / "again" / "levels.csv").read_text() == (folder / "levels.csv").read_text()
+
+
+def test_paths_and_pictures_have_no_levels(blobs_csv, here, lapmodes):
+    Image.new("RGB", (4, 4)).save("tiny.png")
+    for command, words in (
+        (("path", "blobs.csv", "-k", "2,3"), "A path has one number of clusters"),
+        (("fit", "tiny.png", "-k", "2,3"), "A picture is segmented once"),
+    ):
+        result = lapmodes(*command)
+        assert result.exit_code == 3 and words in result.stderr
+
+
 def test_modes_are_in_the_units_of_the_file(blobs_csv, here, lapmodes):
     lapmodes("fit", "blobs.csv", "-k", 2, "--no-report", "--scale", "standard")
     modes = pa.csv.read_csv(here / "blobs.lapmodes" / "modes.csv").to_pydict()

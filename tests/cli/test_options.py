@@ -10,6 +10,7 @@ from lapmodes.cli.options import (
     column_list,
     further_parameters,
     height_and_width,
+    levels_of,
     number_of_clusters,
     number_or_word,
     reading_of,
@@ -43,6 +44,8 @@ def test_numbers_and_words():
     assert number_or_word("auto", "--lam") == "auto"
     assert number_or_word("inf", "--bandwidth") == float("inf")
     assert number_of_clusters("7") == 7 and number_of_clusters("auto") is None
+    assert levels_of("8, 3,20,3") == [3, 8, 20] and levels_of("1") == [1] and levels_of("auto") == []
+    assert number_of_clusters("8,3") == 8
     assert height_and_width("28x30", "--image") == (28, 30) and height_and_width(None, "--image") is None
     assert reading_of("tab", "latin-1", None).delimiter == "\t"
 
@@ -60,6 +63,8 @@ def test_further_parameters_have_types():
         (lambda: number_or_word("-1", "--lam"), "Got '-1' instead"),
         (lambda: number_or_word("wide", "--bandwidth", ("auto", "x")), "at least 0, or 'auto' or 'x'"),
         (lambda: number_or_word("adaptive", "--bandwidth", ("auto", "entropic")), "now called --bandwidth entropic"),
+        (lambda: levels_of("3,1"), "several of at least 2 for levels, such as 3,8,20. Got '3,1'"),
+        (lambda: levels_of("3,"), "-k must be a whole number"),
         (lambda: number_of_clusters("0"), "-k must be a whole number of at least 1, or 'auto'"),
         (lambda: height_and_width("28", "--image"), "--image must look like 28x28. Got '28'"),
         (lambda: further_parameters(["tol"]), "--set must look like NAME=VALUE. Got 'tol'"),

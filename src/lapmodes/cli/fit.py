@@ -10,7 +10,6 @@ from typer.core import TyperCommand
 
 from .options import (
     ArrayName,
-    Clusters,
     Columns,
     Config,
     Decimal,
@@ -83,7 +82,9 @@ def fit(
         Path,
         typer.Argument(metavar="DATA", help="Table, array, .h5ad, picture or folder; - is a CSV on stdin."),
     ],
-    clusters: Clusters = "auto",
+    clusters: Annotated[
+        str, typer.Option("-k", "--clusters", metavar="K", help="Number of clusters; 3,8,20: levels.")
+    ] = "auto",
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FOLDER", help="Result. [default: DATA.lapmodes]")
     ] = None,
@@ -180,13 +181,15 @@ def fit(
 
 def fit_picture(options: FitOptions, output: Path | None, *, overwrite: bool, quiet: bool) -> None:
     """Segment a picture, as ``lapmodes segment`` does."""
-    from .options import number_of_clusters
+    from .options import levels_of
     from .segment import SegmentOptions, segment_picture
 
-    n_segments = number_of_clusters(options.clusters)
-    if n_segments is None:
+    numbers = levels_of(options.clusters)
+    if not numbers:
         raise ValueError("A picture does not say how many segments it has. Say so, for example with -k 6.")
-    cut = SegmentOptions(image=options.data, segments=n_segments, seed=options.seed, jobs=options.jobs)
+    if len(numbers) > 1:
+        raise ValueError(f"A picture is segmented once: give one number with -k. Got {options.clusters!r}.")
+    cut = SegmentOptions(image=options.data, segments=numbers[0], seed=options.seed, jobs=options.jobs)
     segment_picture(cut, output, overwrite=overwrite, quiet=quiet)
 
 
@@ -210,13 +213,16 @@ def fit_rows(options: FitOptions, output: Path | None, *, report: bool, overwrit
 
 def closing_lines(run: FitRun) -> list[str]:
     """What a person wants to know at once."""
-    from ..files.base import counted
+    from ..files.base import counted, listed
     from .outputs import agreement, cluster_sizes
 
     sizes = cluster_sizes(run.model)
     lines = [f"Note: {note}" for note in run.notes]
     counts = ", ".join(f"{count:,}" for count in sizes[:12]) + (" …" if sizes.size > 12 else "")
     lines.append(f"{counted(sizes.size, 'cluster')} of {counts} {'row' if sizes.tolist() == [1] else 'rows'}.")
+    if run.layers is not None:
+        others = listed([K for K in run.layers.n_clusters if run.layers.reference != K])
+        lines.append(f"The levels with {others} clusters are in the files levels and tree.")
     if run.truth is not None:
         scores = ", ".join(f"{name} {score:.3f}" for name, score in agreement(run).items())
         lines.append(f"Agreement with the known classes: {scores}.")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from .. import LaplacianKModes, Selection, select
+from .. import LaplacianKModes, Layers, Selection, fit_layers, select
 from .._records import Array
 from ..files import FileError, Recipe, Table, learn, read
 from ..files.atomic import spooled
@@ -26,6 +26,7 @@ from .options import (
     column_list,
     further_parameters,
     height_and_width,
+    levels_of,
     number_of_clusters,
     number_or_word,
     reading_of,
@@ -98,7 +99,9 @@ class FitRun:
     model: Any
     """The estimator; its number of clusters is known."""
     selection: Selection | None
-    seconds: dict[str, float]
+    layers: Layers | None = None
+    """All levels, where several numbers of clusters were asked for; the model is then that of the reference."""
+    seconds: dict[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     """Sentences of the warnings of the fit, and what was noticed of the clusters."""
 
@@ -165,10 +168,24 @@ def fit_model(run: FitRun) -> FitRun:
     """Fit the model of a run; warnings become notes."""
     began = time.perf_counter()
     with warnings_as_notes() as notes:
-        run.model.fit(run.points, graph=run.graph)
-    run.model.set_params(verbose=False)
+        levels = levels_of(run.options.clusters)
+        if len(levels) > 1:
+            run = fit_levels(run, levels)
+        else:
+            run.model.fit(run.points, graph=run.graph)
+    for model in (run.model,) if run.layers is None else run.layers.models:
+        model.set_params(verbose=False)
     seconds = run.seconds | {"fit": round(time.perf_counter() - began, 3)}
     return replace(run, notes=(*notes, *noticed(run)), seconds=seconds)
+
+
+def fit_levels(run: FitRun, levels: list[int]) -> FitRun:
+    """Fit several levels at once by :func:`lapmodes.fit_layers`."""
+    own = {"n_clusters": run.model.n_clusters, "init": "auto", "n_init": 1}  # what the levels decide, left as it is
+    parameters = run.model.get_params(deep=False).items()
+    asked = {name: value for name, value in parameters if name not in own or value != own[name]}
+    layers = fit_layers(run.points, levels, graph=run.graph, **asked)
+    return replace(run, model=layers[layers.reference], layers=layers)
 
 
 def noticed(run: FitRun) -> list[str]:

@@ -122,12 +122,19 @@ def refuse_old_word(option: str, text: str) -> None:
 
 
 def number_of_clusters(text: str) -> int | None:
-    """K, or None where it is left to the data."""
+    """K, of several levels the largest, or None where it is left to the data."""
+    return max(levels_of(text), default=None)
+
+
+def levels_of(text: str) -> list[int]:
+    """The number of clusters of each level; none where it is left to the data."""
     if text == "auto":
-        return None
-    if not text.isdigit() or int(text) < 1:
-        raise ValueError(f"-k must be a whole number of at least 1, or 'auto'. Got {text!r} instead.")
-    return int(text)
+        return []
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isdecimal() and int(part) >= min(len(parts), 2) for part in parts):
+        expected = "a whole number of at least 1, or 'auto', or several of at least 2 for levels, such as 3,8,20"
+        raise ValueError(f"-k must be {expected}. Got {text!r} instead.")
+    return sorted({int(part) for part in parts})
 
 
 def height_and_width(text: str | None, option: str) -> tuple[int, int] | None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse, vstack
 
-from .. import __version__
+from .. import Layers, __version__
 from .._records import Array
 from ..files import PreparedModel
 from ..files.atomic import PIPE, file_name
@@ -49,6 +49,9 @@ def write_folder(folder: Path, run: FitRun, target: Path, *, report: bool, watch
     table = suffix if suffix in TABLE_FORMATS else ".csv"
     write_columns(folder / f"modes{table}", modes_columns(run))
     write_columns(folder / f"exemplars{table}", exemplar_columns(run))
+    if run.layers is not None:
+        write_columns(folder / f"levels{table}", level_columns(run, run.layers))
+        write_columns(folder / f"tree{table}", tree_columns(run, run.layers))
     PreparedModel(run.model, run.recipe).save(folder / "model.npz")
     write_record(folder, "fit", asdict(run.options) | {"data": lasting_path(run.options.data)}, summary(run))
     if report:
@@ -83,6 +86,7 @@ def report_content(run: FitRun, target: Path) -> ReportContent:
         notes=(*recipe.doubts, *run.notes),
         given=(*given, *further_parameters(options.set)),
         selection=run.selection,
+        layers=run.layers,
         agreement={} if run.truth is None else agreement(run),
         described_by=describing_columns(run),
         commands=next_commands(run, target),
@@ -169,6 +173,19 @@ def kept_columns(table: Any, keep: list[str]) -> Any:
     return None
 
 
+def level_columns(run: FitRun, layers: Layers) -> dict[str, Any]:
+    """The cluster of each row of the file on each level."""
+    return {f"cluster_of_{model.n_clusters_}": all_assignments(run, model)[0] for model in layers.models}
+
+
+def tree_columns(run: FitRun, layers: Layers) -> dict[str, Any]:
+    """The clusters of all levels from the top of the tree down; ids and exemplars are rows of the file, from 1."""
+    tree = layers.table
+    columns: dict[str, Any] = {name: tree[name] for name in ("n_clusters", "cluster", "parent", "size")}
+    columns["id"] = np.where(tree["size"] > 0, run.rows[tree["id"]] + 1, 0)
+    return columns | {"exemplar": run.rows[tree["exemplar"]] + 1}
+
+
 def modes_columns(run: FitRun) -> dict[str, Any]:
     """Each cluster's size and mode in the units of the file."""
     model = run.model
@@ -238,6 +255,8 @@ def summary(run: FitRun) -> dict[str, Any]:
     if selection is not None:
         header, rows = selection_rows(selection)
         facts["selection"] = {"why": selection_reason(selection), "header": header, "rows": rows}
+    if run.layers is not None:
+        facts["levels"] = {"n_clusters": run.layers.n_clusters, "in_parent": run.layers.consistency.tolist()}
     if run.truth is not None:
         facts["agreement"] = agreement(run)
     return facts

@@ -38,8 +38,11 @@ def path(
     from .. import fit_path
     from ..files.atomic import check_parent, delivered, stem
     from .fitting import FitOptions, prepare
+    from .options import levels_of
     from .outputs import all_assignments
 
+    if len(levels_of(clusters)) > 1:
+        raise ValueError(f"A path has one number of clusters: give one with -k. Got {clusters!r}.")
     options = FitOptions(
         data=data,
         clusters=clusters,

@@ -14,8 +14,14 @@ from .style import FRAME, cluster_colors, fitted_model, get_axes, hide_sides, na
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from .. import Layers
+
 GAP = 1
 """Pixels between pictures."""
+WIDE = 0.04
+"""Share of the samples from which on a bar has room for a number."""
+LUMINANCE = (0.299, 0.587, 0.114)
+"""How bright red, green and blue look."""
 
 
 def plot_sizes(model: Any, ax: Axes | None = None) -> Axes:
@@ -124,6 +130,45 @@ def plot_assignment_matrix(model: Any, ax: Axes | None = None) -> Axes:
     ax.set(xlabel="points, sorted by cluster", ylabel="cluster")
     for spine in ax.spines.values():
         spine.set_color(FRAME)
+    return ax
+
+
+def plot_layers(layers: Layers, ax: Axes | None = None) -> Axes:
+    """The tree of several levels: a bar for each cluster, as wide as it has samples, below that of its parent.
+
+    Parameters
+    ----------
+    layers : lapmodes.Layers
+        What :func:`lapmodes.fit_layers` returns.
+    ax : matplotlib Axes, optional
+        Where to draw; the current axes by default.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> from lapmodes import fit_layers
+    >>> from lapmodes.plotting import plot_layers
+    >>> ax = plot_layers(fit_layers([[0.0], [0.1], [5.0], [5.1], [9.0], [9.2]], [2, 3], random_state=0))
+    """
+    ax, table, levels = get_axes(ax), layers.table, list(layers.n_clusters)
+    top = np.cumsum(table["parent"] < 0) - 1  # each cluster has the colour of its branch, paler from level to level
+    for level, K in enumerate(levels):
+        rows = table["n_clusters"] == K
+        sizes = table["size"][rows]
+        left = np.cumsum(sizes) - sizes
+        colors = 1 - (1 - cluster_colors(levels[0])[top[rows]]) * max(0.9 - 0.15 * level, 0.3)
+        ax.barh(np.full(K, level), sizes, left=left, color=colors, height=0.92, edgecolor="white", linewidth=1)
+        for i in np.flatnonzero(sizes >= WIDE * len(layers.labels)):
+            ink = "black" if colors[i] @ LUMINANCE > 0.45 else "white"
+            ax.text(left[i] + sizes[i] / 2, level, f"{sizes[i]:,}", ha="center", va="center", fontsize=8, color=ink)
+    ax.set_yticks(range(len(levels)), [f"{K} clusters" for K in levels])
+    ax.invert_yaxis()
+    ax.set(xlim=(0, len(layers.labels)), xlabel="samples")
+    hide_sides(ax, "top", "right", "left")
+    ax.tick_params(axis="y", length=0)
     return ax
 
 

@@ -16,7 +16,7 @@ from .._rows import as_dense
 from .markup import counted, number
 
 if TYPE_CHECKING:
-    from .. import Selection
+    from .. import Layers, Selection
 
 
 NO_VALUE = "no value"
@@ -48,6 +48,8 @@ class ReportContent:
     """Parameters that a person set; the others kept their defaults."""
     selection: Selection | None = None
     """How the number of clusters was chosen, where it was left to the data."""
+    layers: Layers | None = None
+    """The levels that the model is one of."""
     agreement: dict[str, float] = field(default_factory=dict)
     described_by: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Columns that were not used, a text for each row: known classes, and what was left out of the fit."""
@@ -80,9 +82,12 @@ def report_content(
     feature_names: Sequence[str] | None = None,
     image_shape: tuple[int, ...] | None = None,
     described_by: Mapping[str, Sequence[Any]] | None = None,
+    layers: Layers | None = None,
 ) -> ReportContent:
     """What there is to show of an estimator and the rows that it was fitted on."""
     check_is_fitted(model)
+    if layers is not None and not any(each is model for each in layers.models):
+        raise ValueError("'model' must be one of the levels, such as layers[8], where 'layers' are given.")
     names = feature_names if feature_names is not None else getattr(X, "columns", None)
     rows = X if hasattr(X, "tocsr") else np.asarray(X)
     if rows.shape[0] != model.labels_.shape[0]:
@@ -100,6 +105,7 @@ def report_content(
         named=names is not None,
         image_shape=image_shape,
         given=given,
+        layers=layers,
         described_by=texts(described_by, rows.shape[0]),
     )
 

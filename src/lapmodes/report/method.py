@@ -1,4 +1,4 @@
-"""The sections on the method: whether the result can be trusted, how the data was prepared, and each parameter."""
+"""The sections on the method: levels, how many clusters, whether the result can be trusted, and each parameter."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .content import ReportContent, selection_reason, selection_rows
+from .content import ReportContent, row_name, selection_reason, selection_rows
 from .markup import counted, line_chart, number, percent, table
 
 MEANING = {
@@ -29,6 +29,9 @@ MEANING = {
 UNFINISHED = ("stopped", "not converged")
 """How a fit ends whose modes still moved."""
 HIDDEN = ("verbose", "n_jobs")
+LEVEL = '<p>{0}</p><svg role="img" aria-label="{0}" preserveAspectRatio="none" viewBox="0 0 1000 10">{1}</svg>'
+LISTED = 200
+"""Clusters in the table of all levels."""
 COMPARED = (
     "Smallest is the size of the smallest cluster. In the other columns more is better: agreement between unlike ways "
     "of clustering; separation, how empty the borders are (about 1 may be chance); stability, what share of a cluster "
@@ -77,6 +80,52 @@ def selection_charts(content: ReportContent) -> str:
         f"<p class=quiet>The upright line marks the number that was taken, a large dot what a criterion would take by "
         f"itself. {COMPARED}</p><details><summary>The figures</summary>"
         f"{table('Numbers of clusters that were compared', header, cells, kind='wide')}</details>"
+    )
+
+
+def level_tree(content: ReportContent) -> str:
+    """The levels as bars, and the clusters of all of them in a table that is folded away."""
+    layers = content.layers
+    assert layers is not None
+    levels, rows = list(layers.n_clusters), layers.table
+    cells = [
+        [
+            f"{row['cluster']} of {row['n_clusters']}",
+            escape(row_name(content, int(row["id"]))),
+            number(int(row["size"])),
+            "" if row["parent"] < 0 else f"{row['parent']} of {levels[levels.index(row['n_clusters']) - 1]}",
+        ]
+        for row in rows[:LISTED]
+    ]
+    title = "Clusters of all levels" if rows.size <= LISTED else f"The first {LISTED} clusters of all levels"
+    header = ["cluster", "densest around", "rows", "part of cluster"]
+    least = float(layers.consistency.min(initial=1.0))
+    share = "all rows" if least == 1 else f"at least {percent(least)} of the rows"
+    return (
+        f"<p>The rows were clustered on {counted(len(levels), 'level')} at once, and this page is about the one with "
+        f"{counted(content.n_clusters, 'cluster')}. Each bar is a cluster, as wide as it has rows, below the one that "
+        f"it is a part of; {share} lie in the cluster that theirs is a part of.</p>"
+        f"{level_bars(content, rows, levels)}"
+        f"<details><summary>The clusters</summary>{table(title, header, cells, kind='wide')}</details>"
+    )
+
+
+def level_bars(content: ReportContent, rows: Any, levels: list[int]) -> str:
+    """A row of bars for each level; finer clusters have the colour of that on the page's own level."""
+    own, color, left = levels.index(content.n_clusters), "", [0.0] * len(levels)
+    bars: list[list[str]] = [[] for _ in levels]
+    for row in rows:
+        level, width = levels.index(row["n_clusters"]), 1000 * float(row["size"]) / content.n
+        color = f' class="k{row["cluster"]}"' if level == own else color if level > own else ""
+        label = f"cluster {row['cluster']} of {row['n_clusters']}: {counted(int(row['size']), 'row')}"
+        place = f'x="{left[level]:.1f}" width="{width:.1f}" height="10"'
+        bars[level].append(f"<rect{color} {place}><title>{label}</title></rect>")
+        left[level] += width
+    shown = zip(levels, bars, strict=True)
+    return (
+        '<div class="levels">'
+        + "".join(LEVEL.format(counted(K, "cluster"), "".join(each)) for K, each in shown)
+        + "</div>"
     )
 
 

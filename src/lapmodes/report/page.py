@@ -22,7 +22,7 @@ from ..plotting.layout import Layout, Watch
 from .clusters import Portraits, cluster_cards, descriptions, portray
 from .content import ReportContent, report_content, value_range
 from .markup import badge, bar, color_rules, counted, name, percent, picture, section, sentence, table
-from .method import parameter_table, proof, selection_charts
+from .method import level_tree, parameter_table, proof, selection_charts
 from .payload import map_layouts, payload
 from .rows import SURE, outliers, uncertain_rows
 
@@ -47,6 +47,7 @@ def write_report(
     feature_names: Sequence[str] | None = None,
     image_shape: tuple[int, ...] | None = None,
     described_by: Mapping[str, Sequence[Any]] | None = None,
+    layers: Any = None,
 ) -> None:
     """Write the report of a fitted model: one HTML file, without network, that anybody can read.
 
@@ -67,6 +68,8 @@ def write_report(
     described_by : mapping or data frame, optional
         Columns that the fit did not use, with a value for each row, such as known classes: the report says how they are
         spread over the clusters, and colours the map by them.
+    layers : lapmodes.Layers, optional
+        The levels that the model is one of, from :func:`lapmodes.fit_layers`: the report shows their tree.
 
     Examples
     --------
@@ -82,7 +85,13 @@ def write_report(
     True
     """
     content = report_content(
-        model, X, title=title, feature_names=feature_names, image_shape=image_shape, described_by=described_by
+        model,
+        X,
+        title=title,
+        feature_names=feature_names,
+        image_shape=image_shape,
+        described_by=described_by,
+        layers=layers,
     )
     write_page(Path(file), content)
 
@@ -104,6 +113,7 @@ def page(content: ReportContent, watch: Watch | None = None) -> str:
     parts = {
         "map": ("Map", "A map of the data", map_section(content, rows, layouts)),
         "clusters": ("Clusters", "The clusters", introduction(content) + cluster_cards(content, portraits)),
+        "levels": ("Levels", "Levels of clusters", level_tree(content) if content.layers else ""),
         "described": ("Other columns", "Columns that were not used", DESCRIBED + described if described else ""),
         "number": ("How many", "How many clusters?", selection_charts(content) if content.selection else ""),
         "uncertain": ("Between", "Rows between clusters", uncertain_rows(content, portraits, entropy)),

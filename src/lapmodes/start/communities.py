@@ -97,6 +97,8 @@ def _search(
             break
         point = _between(low, high, np.log(K), max(search - 1, 0), stride) if found else point
         found[point] = _leiden(W, float(np.exp(point)), ROUNDS, seed)
+    if near is not None and np.isinf(high[0]):  # no finer one is near
+        return _search(W, K, seed)
     finest = found[high[0]][1] if np.isfinite(high[0]) else np.arange(W.shape[0], dtype=np.int32)
     return merge_communities(W, finest, K), float(np.exp(point))
 
