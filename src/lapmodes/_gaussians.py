@@ -12,9 +12,21 @@ from scipy.spatial import cKDTree
 from ._records import Array
 from ._rows import one_hot
 
+FULL_DIMENSIONS, AXES = 16, 12
+"""Above so many dimensions a covariance a cluster asks for more points than clusters have; so many axes do then."""
 STEPS = 80
 NEIGHBOR = 4
 """Distances to this neighbour are compared with those among points drawn from Gaussians."""
+
+
+def principal_axes(X: Array, rng: np.random.RandomState) -> tuple[Array, Array]:
+    """The middle of points and their principal axes as columns, the leading ones where there are many dimensions."""
+    from sklearn.utils.extmath import randomized_svd  # not needed at import
+
+    middle, d = X.mean(axis=0, dtype=np.float64), X.shape[1]
+    if d > FULL_DIMENSIONS:
+        return middle, randomized_svd(X - middle, AXES, random_state=rng)[2].T
+    return middle, np.linalg.eigh(np.cov(X.T).reshape(d, d))[1]
 
 
 def products(X: Array) -> Array:

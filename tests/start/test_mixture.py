@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from scipy.stats import multivariate_normal
+from scipy.stats import multivariate_normal, ortho_group
 from sklearn.metrics import adjusted_rand_score
 
 from lapmodes._records import Points
@@ -57,6 +57,17 @@ def test_one_covariance_is_shared_where_that_says_as_much():
     assert adjusted_rand_score(y, mixture_labels(Points(X), 4, 0, [y])) == 1
 
 
+def test_leading_axes_tell_clusters_apart_in_many_dimensions():
+    """Three clusters that overlap a little in the plane, among 40 dimensions that say nothing."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], 100)
+    X = np.column_stack([rng.normal(size=(300, 2)) + 5 * np.eye(3, 2)[y], 0.3 * rng.normal(size=(300, 40))])
+    X = X @ ortho_group.rvs(42, random_state=0)
+    assert adjusted_rand_score(y, mixture_labels(Points(X), 3, 0)) > 0.9
+    assert adjusted_rand_score(y, mixture_labels(Points(sp.csr_array(X)), 3, 0)) > 0.9
+    assert mixture_likeness(Points(X), y, 3, 0) > 0.7
+
+
 def test_points_look_like_the_gaussians_that_they_were_drawn_from():
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], 400)
@@ -79,7 +90,7 @@ def test_neither_sparse_rows_nor_blocks_matter(gaussians, monkeypatch):
     X, _ = gaussians
     whole = mixture_labels(Points(X), 3, 0)
     assert adjusted_rand_score(whole, mixture_labels(Points(sp.csr_array(X)), 3, 0)) > 0.99
-    monkeypatch.setattr(mixture, "BLOCK_ROWS", 70)
+    monkeypatch.setattr(mixture, "BLOCK_ENTRIES", 70)
     np.testing.assert_array_equal(mixture_labels(Points(X), 3, 0), whole)
 
 

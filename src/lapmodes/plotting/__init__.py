@@ -4,9 +4,17 @@ Each function draws into `ax` (by default the current axes) and returns it, so t
 each other and arranged. They share one colour-blind-safe colour for each cluster.
 """
 
-from .clusters import montage, plot_assignment_matrix, plot_layers, plot_modes, plot_sizes
+from .clusters import (
+    montage,
+    plot_assignment_matrix,
+    plot_convergence,
+    plot_layers,
+    plot_modes,
+    plot_path,
+    plot_selection,
+    plot_sizes,
+)
 from .plane import plot_assignments, plot_clusters, plot_crowding, plot_density, plot_map, plot_uncertainty
-from .progress import plot_convergence, plot_path, plot_selection
 from .style import FRAME, GREY, NEEDS_MATPLOTLIB, PALETTE, YELLOW, cluster_colors
 
 __all__ = [

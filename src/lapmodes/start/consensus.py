@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 
 from .._records import MANY_CLUSTERS, MANY_POINTS, SAME, Array, Graph, Neighbors, Points, Tree
 from .._rows import adjusted_rand, contingency, largest_columns, one_hot, whole_sizes
@@ -25,7 +25,7 @@ from ..graph.spanning import spanning_tree
 from .communities import community_labels
 from .density_modes import density_mode_labels
 from .linkage import even_linkage_labels
-from .mixture import mixture_labels, mixture_likeness
+from .mixture import MIXTURE_DIMENSIONS, mixture_labels, mixture_likeness
 
 HUGE_POINTS = 200_000
 """Above this, and from `MANY_CLUSTERS` on, communities see only the graph of the fit, and trees are joined roughly."""
@@ -127,7 +127,7 @@ def list_candidates(inputs: StartInputs, K: int) -> list[Candidate]:
     if inputs.neighbors is not None:
         found.append(Candidate("density modes"))
         found += [Candidate("linkages", (i, limit)) for i in range(len(inputs.trees)) for limit in GINI_LIMITS]
-    if not issparse(inputs.points.X) and K < MANY_CLUSTERS:
+    if inputs.points.X.shape[1] <= MIXTURE_DIMENSIONS and K < MANY_CLUSTERS:
         found.append(Candidate("mixture"))
     return found
 

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from .._gaussians import fit_gaussians, likeness, products
+from .._gaussians import fit_gaussians, likeness, principal_axes, products
 from .._records import Array, Points
 from .._rows import draw_rows, one_hot
 
-MIXTURE_DIMENSIONS, AXES = 16, 12
-"""Above so many dimensions a covariance a cluster asks for more points than clusters have; so many axes do then."""
+MIXTURE_DIMENSIONS = 2048
+"""Above this no mixture is fitted: rows would not fit into memory."""
 SAMPLE_ROWS, SAMPLE_MEMBERS = 2000, 20
 """Where there are more points than this, and than this a cluster, the mixture is fitted to a sample."""
 NEAR, CLOSE = 1e-3, 1e-4
@@ -55,16 +55,6 @@ def mixture_likeness(points: Points, labels: Array, K: int, seed: int) -> float:
     rng = np.random.RandomState(seed)
     some = draw_rows(points.n, None, max(COMPARED_ROWS, COMPARED_ENTRIES // points.X.shape[1]), rng)
     return likeness(_along(points, some, *principal_axes(points.rows(some), rng)), labels[some], K, rng)
-
-
-def principal_axes(X: Array, rng: np.random.RandomState) -> tuple[Array, Array]:
-    """The middle of points and their principal axes as columns, the leading ones where there are many dimensions."""
-    from sklearn.utils.extmath import randomized_svd
-
-    middle, d = X.mean(axis=0, dtype=np.float64), X.shape[1]
-    if d > MIXTURE_DIMENSIONS:
-        return middle, randomized_svd(X - middle, AXES, random_state=rng)[2].T
-    return middle, np.linalg.eigh(np.cov(X.T).reshape(d, d))[1]
 
 
 def _along(points: Points, rows: Array, middle: Array, axes: Array) -> Array:
