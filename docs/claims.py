@@ -18,7 +18,7 @@ from typing import Any
 import pictures
 from transcripts import ROOT
 
-from lapmodes import LaplacianKModes, _n_clusters, scaling
+from lapmodes import LaplacianKModes, _gaussians, _n_clusters, scaling
 from lapmodes import image as segmentation
 from lapmodes._records import MANY_CLUSTERS
 from lapmodes._row_map import ORDERED_ROWS
@@ -234,6 +234,11 @@ CLAIMS = [
         lambda: [mixture.MIXTURE_DIMENSIONS, MANY_CLUSTERS - 1],
     ),
     Claim(
+        DEFAULTS,
+        rf"above {NUMBER} dimensions along the {NUMBER} leading",
+        lambda: [_gaussians.FULL_DIMENSIONS, _gaussians.AXES],
+    ),
+    Claim(
         DEFAULTS, rf"Up to {NUMBER} points and {NUMBER} clusters", lambda: [consensus.HUGE_POINTS, MANY_CLUSTERS - 1]
     ),
     Claim(
@@ -255,7 +260,6 @@ CLAIMS = [
     Claim(DEFAULTS, rf"`predict` is right on {NUMBER} % of the", lambda: measured(SHARES)),
     Claim(DEFAULTS, rf"on {NUMBER} % of those whose share is above", lambda: measured(SURE)),
     Claim(DEFAULTS, rf"on {NUMBER} % of those whose share is between", lambda: measured(UNSURE)),
-    Claim(DEFAULTS, rf"the spreads differ by more than a factor of {WORD}", lambda: [scaling.UNEVEN]),
     Claim("docs/migration.md", rf"candidates: {WORD} of {WORD} families", lambda: [members(), families()]),
     Claim("CHANGELOG.md", rf"consensus has {WORD} candidates of {WORD} families", lambda: [members(), families()]),
     Claim(METHOD, rf"distance of x_n to its {NUMBER}th neighbour", lambda: [affinity.LOCAL_NEIGHBOR]),

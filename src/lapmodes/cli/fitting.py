@@ -310,7 +310,7 @@ def scaling_line(recipe: Recipe) -> str:
     if not recipe.reasons:
         return f"Columns are scaled ({recipe.scaling}), so that no unit outweighs another."
     logs = int(np.count_nonzero(recipe.floor or 0))
-    how = f"scaled, {counted(logs, 'skewed one')} in logarithms" if logs else "scaled"
+    how = f"scaled, {counted(logs, 'skewed column')} in logarithms" if logs else "scaled"
     return f"{recipe.reasons[0]} They are {how} (--scale none leaves them alone)."
 
 
