@@ -141,7 +141,7 @@ def test_scaling_is_explained_in_a_line_and_in_full_in_the_report(here, lapmodes
     result = lapmodes("fit", "birds.csv", "-k", 2)
     assert result.exit_code == 0, result.output
     (line,) = [line for line in result.stderr.splitlines() if "different units" in line]
-    assert "'mass' spreads" in line and "times as far as 'bill'. They are scaled, 1 skewed one in logarithms" in line
+    assert "'mass' spreads" in line and "times as far as 'bill'. They are scaled, 1 skewed column in logarithms" in line
     summary = json.loads((here / "birds.lapmodes" / "summary.json").read_text())
     assert len(summary["scaling_reasons"]) == 3
     report = (here / "birds.lapmodes" / "report.html").read_text().replace("&#x27;", "'")
