@@ -19,14 +19,11 @@ NEIGHBOR = 4
 """Distances to this neighbour are compared with those among points drawn from Gaussians."""
 
 
-def principal_axes(X: Array, rng: np.random.RandomState) -> tuple[Array, Array]:
+def principal_axes(X: Array) -> tuple[Array, Array]:
     """The middle of points and their principal axes as columns, the leading ones where there are many dimensions."""
-    from sklearn.utils.extmath import randomized_svd  # not needed at import
-
-    middle, d = X.mean(axis=0, dtype=np.float64), X.shape[1]
-    if d > FULL_DIMENSIONS:
-        return middle, randomized_svd(X - middle, AXES, random_state=rng)[2].T
-    return middle, np.linalg.eigh(np.cov(X.T).reshape(d, d))[1]
+    d = X.shape[1]
+    axes = np.linalg.eigh(np.cov(X.T, dtype=np.float64).reshape(d, d))[1]
+    return X.mean(axis=0, dtype=np.float64), axes if d <= FULL_DIMENSIONS else axes[:, -AXES:]
 
 
 def products(X: Array) -> Array:

@@ -35,7 +35,7 @@ def mixture_labels(
     some = draw_rows(points.n, sizes, max(SAMPLE_ROWS, SAMPLE_MEMBERS * K), rng)
     if some.size < K:
         return np.zeros(points.n, dtype=np.int32)
-    middle, axes = principal_axes(points.rows(some), rng)
+    middle, axes = principal_axes(points.rows(some))
     X = _along(points, some, middle, axes)
     P, d = products(X), X.shape[1]
     with warnings.catch_warnings():
@@ -54,7 +54,7 @@ def mixture_likeness(points: Points, labels: Array, K: int, seed: int) -> float:
     """How much the points look like Gaussians, one for each cluster: between 0 and 1."""
     rng = np.random.RandomState(seed)
     some = draw_rows(points.n, None, max(COMPARED_ROWS, COMPARED_ENTRIES // points.X.shape[1]), rng)
-    return likeness(_along(points, some, *principal_axes(points.rows(some), rng)), labels[some], K, rng)
+    return likeness(_along(points, some, *principal_axes(points.rows(some))), labels[some], K, rng)
 
 
 def _along(points: Points, rows: Array, middle: Array, axes: Array) -> Array:
