@@ -215,3 +215,12 @@ def test_the_model_says_whether_new_points_need_a_graph(blobs):
     assert LaplacianKModes(3, random_state=0).fit(X, graph=W).graph_given_
     without = LaplacianKModes(3, lam=0, random_state=0).fit(X, graph=W)
     assert not without.graph_given_ and without.predict(X).shape == (180,)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("d", [1, 2, 20])
+@pytest.mark.parametrize("n", [2, 3, 7, 12])
+def test_outlier_scores_of_few_points(n, d):
+    X = np.random.default_rng(0).normal(size=(n, d))
+    scores = LaplacianKModes(1, random_state=0).fit(X).outlier_score(X)
+    assert ((scores >= 0) & (scores <= 1)).all()

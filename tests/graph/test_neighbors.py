@@ -34,6 +34,18 @@ def test_no_more_neighbours_than_points():
     assert found.indices.shape == (4, 3)
 
 
+@pytest.mark.parametrize("d", [2, 30])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_the_rows_themselves_are_asked_for_like_any_others(d, sparse):
+    X = np.random.default_rng(0).normal(size=(9, d))
+    X = sp.csr_array(X) if sparse else X
+    index = make_index(X, 1)
+    for k in (3, 9, 20):
+        found, copy = index.query(X, k), index.query(X.copy(), k)
+        np.testing.assert_array_equal(found.indices, copy.indices)
+        np.testing.assert_array_equal(found.indices[:, 0], np.arange(9))
+
+
 def test_query_counts_its_steps():
     X = np.random.default_rng(0).normal(size=(20_000, 2))
     done = []

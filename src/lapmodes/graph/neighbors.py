@@ -138,7 +138,7 @@ class DenseIndex:
     def query(self, Q: Any, k: int, step: Step = no_step) -> Neighbors:
         """The k nearest rows to each row of Q."""
         X, k = self._X, min(k, self._X.shape[0])
-        Q = np.ascontiguousarray(Q, dtype=X.dtype)
+        Q = np.ascontiguousarray(Q, dtype=X.dtype)[:]  # not X itself, whose rows would pass over themselves
         report = _stepper(step, Q.shape[0])
         if self._is_cheap(Q.shape[0]):
             lists, recall = self._all_pairs(Groups.consecutive(Q), Groups.consecutive(X), k, report), 1.0
