@@ -11,8 +11,8 @@ from .._gaussians import fit_gaussians, likeness, principal_axes, products
 from .._records import Array, Points
 from .._rows import draw_rows, one_hot
 
-MIXTURE_DIMENSIONS = 128
-"""Above this no mixture is fitted: a few axes say too little of pictures and embeddings, and take a while to find."""
+MIXTURE_DIMENSIONS = 50
+"""Above this no mixture is fitted: a few axes say too little of pictures and embeddings."""
 SAMPLE_ROWS, SAMPLE_MEMBERS = 2000, 20
 """Where there are more points than this, and than this a cluster, the mixture is fitted to a sample."""
 NEAR, CLOSE = 1e-3, 1e-4
