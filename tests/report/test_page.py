@@ -171,7 +171,7 @@ def test_the_selection_is_shown(tmp_path, told_model, told_rows):
     text = (tmp_path / "r.html").read_text()
     assert (
         "3 (chosen)" in text
-        and "3 clusters: its clusters come back best from halves of the rows" in text
+        and "3 clusters: they come back best from halves of the rows" in text
         and "Watch out." in text
     )
     assert text.count('<th scope="row" role="rowheader">4</th>') == 1

@@ -142,7 +142,7 @@ def selection_reason(selection: Selection) -> str:
             f"there are no clear clusters; of {selection.best} clusters {back} come back from halves of the rows, and "
             f"no gaps part them, as in one heap ({says}). For groups all the same, look at {selection.also}"
         )
-    why = f"its clusters come back best from halves of the rows, {back} of each on average"
+    why = f"they come back best from halves of the rows, {back} of each on average"
     if selection.verdict == "disputed":
         why += f", but the criteria disagree ({says}); also look at {selection.also}"
     else:
