@@ -33,7 +33,7 @@ GRAPHS = (("self-tuning", 1.0), ("self-tuning", 1.4), ("shared", 0.7))
 """Weights of the graphs on which communities are found, and their neighbours as shares of n_neighbors."""
 GINI_LIMITS = (0.2, 0.5)
 """How uneven the sizes of clusters may become before a linkage must join the smallest."""
-TRUST_POWER = 8
+TRUST_POWER = 12
 """Candidates count as much as their agreement with the chosen one to this power."""
 
 
