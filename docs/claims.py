@@ -30,7 +30,6 @@ from lapmodes.start import communities, consensus, mixture
 
 CARDINALS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
 ORDINALS = ["zeroth", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"]
-ORDINALS += ["eleventh", "twelfth"]
 NUMBER = r"(\d[\d,]*(?:\.\d+)?)"
 WORD = rf"({'|'.join(CARDINALS)})"
 ORDINAL = rf"({'|'.join(ORDINALS)})"

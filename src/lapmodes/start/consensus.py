@@ -33,7 +33,7 @@ GRAPHS = (("self-tuning", 1.0), ("self-tuning", 1.4), ("shared", 0.7))
 """Weights of the graphs on which communities are found, and their neighbours as shares of n_neighbors."""
 GINI_LIMITS = (0.2, 0.5)
 """How uneven the sizes of clusters may become before a linkage must join the smallest."""
-TRUST_POWER = 12
+TRUST_POWER = 6
 """Candidates count as much as their agreement with the chosen one to this power."""
 
 
@@ -181,7 +181,7 @@ def choose(
     agreement = family_mean(np.square(np.maximum(pairs, 0)), family, families.size, np.zeros(m) + likeness)
     chosen = int(np.flatnonzero(agreement >= agreement.max() - SAME)[0])
     trust = np.maximum(pairs[chosen], 0) ** TRUST_POWER
-    trust *= trust / np.maximum(np.bincount(family, trust), SAME)[family]
+    trust *= trust / np.maximum(np.bincount(family, trust), np.finfo(float).tiny)[family]
     votes = count_votes(partitions, partitions[chosen], trust, K, sparse=sparse)
     if np.unique(largest_columns(votes)).size < K:  # a small cluster was outvoted
         votes = one_hot(partitions[chosen], K, np.float64, sparse=sparse)
