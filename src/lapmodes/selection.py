@@ -95,7 +95,8 @@ def select(
     if "init" in parameters:
         raise ValueError("select makes its own starts: leave 'init' out.")
     wanted = numbers_to_compare(n_clusters)
-    estimator = LaplacianKModes(2 if wanted is None else wanted[-1], init="consensus", **parameters)
+    start = "k-means" if path is None else "consensus"  # without a path nothing is fitted, and no candidates are made
+    estimator = LaplacianKModes(2 if wanted is None else wanted[-1], init=start, **parameters)
     if estimator.lam == 0 and path is None:
         raise ValueError("select needs a graph: leave 'lam' at 'auto' or above 0.")
     steps = None if path is None else [(float(lam), float(width)) for lam, width in path]
