@@ -256,6 +256,11 @@ CLAIMS = [
         rf"less than {NUMBER} together, and no separation reaches {NUMBER},",
         lambda: [_n_clusters.CLEAR, _n_clusters.APART],
     ),
+    Claim(
+        DEFAULTS,
+        rf"a likeness of at least {NUMBER}\) and if at least\s+{NUMBER} of",
+        lambda: [_gaussians.LOOK, _gaussians.RETURN],
+    ),
     Claim(DEFAULTS, rf"at least {NUMBER} and at most {NUMBER}\. On", lambda: _n_clusters.SOME_ROWS),
     Claim(DEFAULTS, rf"`predict` is right on {NUMBER} % of the", lambda: measured(SHARES)),
     Claim(DEFAULTS, rf"on {NUMBER} % of those whose share is above", lambda: measured(SURE)),

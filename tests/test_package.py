@@ -36,7 +36,8 @@ ROOMS = {
     "_special_cases": {"_estimator", "_settings"},
     "_estimator": BASE
     | {"_fit", "_n_clusters", "_persistence", "_predict", "_row_map", "_settings", "_validation", "_warnings", "solve"},
-    "_n_clusters": {"plotting", "_settings", "_validation", "start", "graph"} | {"_progress", "_records", "_rows"},
+    "_n_clusters": {"plotting", "_gaussians", "_settings", "_validation", "start", "graph"}
+    | {"_progress", "_records", "_rows"},
     "plotting": {"metrics", "_records", "_rows"},
     "_persistence": {"_predict", "_fit", "_row_map", "_settings", "_archives", "_records", "graph"},
     "_predict": {"_fit", "_row_map", "_settings", "_validation", "metrics", "graph", "solve", "_records", "_rows"},

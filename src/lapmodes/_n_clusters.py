@@ -2,6 +2,7 @@
 
 A cluster that is there comes back from half of the points, whichever half that is; a cut through a heap falls elsewhere
 each time. Whether there are clusters at all is also asked of the density, which must be lower between them than within.
+Where the points look like Gaussians, however they overlap, the mixture is asked first.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 
+from ._gaussians import count_gaussians
 from ._progress import Progress, Step, no_step
 from ._records import Array, Graph, Neighbors, Points
-from ._rows import adjusted_rand, contingency, draw_rows, one_hot, whole_sizes
+from ._rows import adjusted_rand, contingency, draw_rows, one_hot, shares_back, whole_sizes
 from ._settings import Settings
 from ._validation import Given
 from .graph.affinity import directed
@@ -25,6 +27,7 @@ from .graph.neighbors import make_index
 from .start.communities import community_levels
 from .start.consensus import GRAPHS, Candidate, StartInputs, make_partition, start_inputs
 from .start.density_modes import density_mode_labels, log_density
+from .start.mixture import MIXTURE_DIMENSIONS
 
 MOST_CLUSTERS = 20
 """The largest number that is compared, unless twenty clusters are still apart."""
@@ -65,6 +68,7 @@ TABLE = np.dtype(
         ("separation", np.float64),
         ("agreement", np.float64),
         ("smallest", np.int64),
+        ("mixture", np.float64),
     ]
 )
 Draw = tuple[Array, StartInputs]
@@ -77,8 +81,8 @@ class Selection:
     """The result of :func:`lapmodes.select`."""
 
     n_clusters: int
-    """The recommendation: the number of clusters that come back best from halves of the points, of equals the largest;
-    1 where there are no clear clusters."""
+    """The recommendation: the number of Gaussians, where the points look like Gaussians; else the number of clusters
+    that come back best from halves of the points, of equals the largest; 1 where there are no clear clusters."""
     table: Array
     """One row a number of clusters (and step of the path), of the fields described in :func:`lapmodes.select`."""
     preferred: dict[str, int]
@@ -94,8 +98,8 @@ class Selection:
 
     @property
     def best(self) -> int:
-        """The number of clusters that come back best, whether they are clear or not."""
-        return self.preferred["stability"]
+        """The recommendation; where there are no clear clusters, the number of those that come back best."""
+        return self.n_clusters if self.n_clusters > 1 else self.preferred["stability"]
 
     @property
     def unanimous(self) -> bool:
@@ -107,6 +111,8 @@ class Selection:
         """'clear', 'disputed' (no other criterion is near the recommendation) or 'none' (no clear clusters)."""
         if self.n_clusters == 1:
             return "none"
+        if "mixture" in self.preferred:
+            return "clear"
         others = [K for name, K in self.preferred.items() if name != "stability"]
         return "clear" if any(self._is_near(K) for K in others) or not others else "disputed"
 
@@ -146,19 +152,9 @@ class Selection:
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the criteria over the number of clusters; returns the matplotlib axes."""
-        from .plotting.style import get_axes
+        from .plotting.clusters import plot_selection
 
-        ax = get_axes(ax)
-        table = self.table[np.unique(self.table["n_clusters"], return_index=True)[1]]
-        for name in self.preferred:
-            line = ax.plot(table["n_clusters"], np.clip(table[name], 0, 1), marker="o", label=name)[0]
-            if name == "stability":
-                low, high = table[name] - table["spread"], table[name] + table["spread"]
-                ax.fill_between(table["n_clusters"], low, high, color=line.get_color(), alpha=0.2, linewidth=0)
-        ax.axvline(self.n_clusters, color="0.7", linewidth=1, zorder=0)
-        ax.set(xlabel="number of clusters", ylabel="criterion", ylim=(-0.03, 1.03))
-        ax.legend(frameon=False)
-        return ax
+        return plot_selection(self, ax)
 
     def __str__(self) -> str:
         says = ", ".join(f"{name} {K}" for name, K in self.preferred.items())
@@ -246,7 +242,10 @@ def compare_numbers(
     between = [K for K in range(best - stride + 1, best + stride) if K not in found]
     if wanted is None and between:
         found |= measure(inputs, draws, between)
-    return conclusion(found), rows
+    gaussians = None
+    if inputs.neighbors is not None and 2 <= points.X.shape[1] <= MIXTURE_DIMENSIONS:
+        gaussians = count_gaussians(inputs.points.rows(np.arange(rows.size)), min(numbers[-1], MOST_CLUSTERS), rng)
+    return conclusion(found, gaussians), rows
 
 
 def compared_rows(n: int, weight: Array | None, graph: Graph | None, K: int, rng: np.random.RandomState) -> Array:
@@ -334,13 +333,6 @@ def divide(way: Candidate, inputs: StartInputs, numbers: list[int]) -> dict[int,
     return dict(zip(numbers, density_mode_labels(near, inputs.trees[0], numbers), strict=True))
 
 
-def shares_back(one: Array, two: Array, K: int) -> Array:
-    """For each cluster of one division its Jaccard index with the most similar cluster of the other (Hennig 2007)."""
-    both = contingency(one, two, K)
-    either = both.sum(axis=1)[:, None] + both.sum(axis=0) - both
-    return np.asarray((both / np.maximum(either, 1)).max(axis=1))
-
-
 def summary(partitions: list[Array], back: Array, density: Density | None, K: int) -> tuple[Any, Array]:
     """A row of the table, by the way whose clusters come back best, and its labels."""
     smallest = np.array([np.bincount(labels, minlength=K).min() for labels in partitions])
@@ -360,6 +352,7 @@ def summary(partitions: list[Array], back: Array, density: Density | None, K: in
         apart,
         agreement(partitions),
         smallest[way],
+        np.nan,
     )
     return row, partitions[way]
 
@@ -385,7 +378,7 @@ def most_stable(table: Array) -> int:
     return int(table["n_clusters"][table["stability"] >= best["stability"] - tie].max())
 
 
-def conclusion(found: Measured) -> Selection:
+def conclusion(found: Measured, gaussians: tuple[int, dict[int, float], Array] | None) -> Selection:
     """What the table speaks for."""
     table = table_of(found)
     best = most_stable(table)
@@ -395,6 +388,11 @@ def conclusion(found: Measured) -> Selection:
         preferred["agreement"] = int(table["n_clusters"][agree].max())
         preferred["separation"] = int(table["n_clusters"][table["separation"] >= ALL_APART].max(initial=1))
     apart = float(np.clip(np.nan_to_num(table["separation"]).max(), -1, 2))
-    if table["stability"].max() + apart / 20 >= CLEAR or apart >= APART:
-        return Selection(best, table, preferred, labels)
-    return Selection(1, table, preferred, {1: np.zeros_like(labels[best])} | labels)
+    clear = table["stability"].max() + apart / 20 >= CLEAR or apart >= APART
+    if gaussians is not None and gaussians[0] in (1, *found):
+        best, likely, own = gaussians
+        clear, preferred["mixture"] = best > 1, best
+        labels[best], table["mixture"] = own, [likely.get(K, np.nan) for K in table["n_clusters"].tolist()]
+    return Selection(
+        best if clear else 1, table, preferred, labels if clear else labels | {1: np.zeros_like(labels[best])}
+    )

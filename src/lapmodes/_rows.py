@@ -108,6 +108,13 @@ def contingency(one: Array, two: Array, K: int) -> Array:
     return np.bincount(one.astype(np.int64) * K + two, minlength=K * K).reshape(K, K)
 
 
+def shares_back(one: Array, two: Array, K: int) -> Array:
+    """For each cluster of one division its Jaccard index with the most similar cluster of the other (Hennig 2007)."""
+    both = contingency(one, two, K)
+    either = both.sum(axis=1)[:, None] + both.sum(axis=0) - both
+    return np.asarray((both / np.maximum(either, 1)).max(axis=1))
+
+
 def adjusted_rand(one: Array, two: Array) -> float:
     """Agreement of two labelings by integers: 1 if they are the same, 0 on average by chance (Hubert & Arabie 1985)."""
     K = int(max(one.max(), two.max())) + 1

@@ -63,9 +63,11 @@ def select(
     Selection
         `n_clusters` is the number with the highest stability, of those within 0.02 of it the largest. It is 1, "no
         clear clusters", where the highest stability and a twentieth of the highest separation are below 0.92 together,
-        and that separation is below 1.4. `verdict` says whether another criterion speaks for the number, too, and
-        `also` what else is worth a look; `coarser` and `finer` are the most stable numbers on either side, and `change`
-        says what they would show. The table has the fields:
+        and that separation is below 1.4. Points that look like Gaussians are counted by these instead, also where they
+        overlap too much to come back: the number of least cost by Schwarz's criterion (BIC), if the points look like
+        so many Gaussians and these come back from halves with about that number. `verdict` says whether another
+        criterion speaks for the number, too, and `also` what else is worth a look; `coarser` and `finer` are the most
+        stable numbers on either side, and `change` says what they would show. The table has the fields:
 
         - 'n_clusters';
         - 'stability': what comes back of a cluster, on average: its Jaccard index with the most similar cluster of a
@@ -76,6 +78,8 @@ def select(
           way; up to about 1 may be chance (NaN on a given graph);
         - 'agreement': mean adjusted Rand index between unlike ways (NaN on a given graph);
         - 'smallest': points in the smallest cluster;
+        - 'mixture': how likely a point is in a mixture of so many Gaussians, less a price for each free number, beside
+          the number that it is highest for (NaN where the points do not look like Gaussians, and for numbers beyond);
         - along a path 'lam', 'bandwidth', 'support' (mean adjusted Rand index of the fitted labels with the candidates
           of the start), 'objective' and its certified 'gap'.
 

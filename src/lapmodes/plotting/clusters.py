@@ -327,7 +327,15 @@ def plot_selection(selection: Selection, ax: Axes | None = None) -> Axes:
     >>> ax = plot_selection(select(X, range(2, 5), random_state=0))
     """
     ax = get_axes(ax)
-    selection.plot(ax)
+    table = selection.table[np.unique(selection.table["n_clusters"], return_index=True)[1]]
+    for name in selection.preferred:
+        line = ax.plot(table["n_clusters"], np.clip(table[name], 0, 1), marker="o", label=name)[0]
+        if name == "stability":
+            low, high = table[name] - table["spread"], table[name] + table["spread"]
+            ax.fill_between(table["n_clusters"], low, high, color=line.get_color(), alpha=0.2, linewidth=0)
+    ax.axvline(selection.n_clusters, color="0.7", linewidth=1, zorder=0)
+    ax.set(xlabel="number of clusters", ylabel="criterion", ylim=(-0.03, 1.03))
+    ax.legend(frameon=False)
     return ax
 
 

@@ -138,11 +138,16 @@ def selection_reason(selection: Selection) -> str:
     stable = selection.table[selection.table["n_clusters"] == selection.best][0]
     back = f"{100 * stable['stability']:.0f} % (± {100 * stable['spread']:.0f})"
     if selection.verdict == "none":
+        one = "there are no clear clusters" + ", for the rows look like one Gaussian" * (
+            "mixture" in selection.preferred
+        )
         return (
-            f"there are no clear clusters; of {selection.best} clusters {back} come back from halves of the rows, and "
-            f"no gaps part them, as in one heap ({says}). For groups all the same, look at {selection.also}"
+            f"{one}; of {selection.best} clusters {back} come back from halves of the rows, and no gaps part them, as "
+            f"in one heap ({says}). For groups all the same, look at {selection.also}"
         )
     why = f"they come back best from halves of the rows, {back} of each on average"
+    if selection.n_clusters != selection.preferred["stability"]:
+        why = "the rows look like so many Gaussians, which may overlap, and these come back from halves of the rows"
     if selection.verdict == "disputed":
         why += f", but the criteria disagree ({says}); also look at {selection.also}"
     else:

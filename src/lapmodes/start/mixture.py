@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from .._gaussians import fit_gaussians, likeness, principal_axes, products
+from .._gaussians import fit_gaussians, free_numbers, likeness, principal_axes, products
 from .._records import Array, Points
 from .._rows import draw_rows, one_hot
 
@@ -35,19 +35,19 @@ def mixture_labels(
     some = draw_rows(points.n, sizes, max(SAMPLE_ROWS, SAMPLE_MEMBERS * K), rng)
     if some.size < K:
         return np.zeros(points.n, dtype=np.int32)
-    middle, axes = principal_axes(points.rows(some))
-    X = _along(points, some, middle, axes)
-    P, d = products(X), X.shape[1]
+    X = _along(points, some, *(frame := principal_axes(points.rows(some))))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # fewer distinct points than clusters
         first = KMeans(K, n_init=1, random_state=rng).fit_predict(X)
-    fits = [fit_gaussians(P, one_hot(each, K, P.dtype), d, NEAR) for each in (first, *(each[some] for each in starts))]
-    height, Z, weights = fit_gaussians(P, max(fits, key=lambda fit: fit[0])[1], d, CLOSE)
-    low, _, tied = fit_gaussians(P, Z, d, CLOSE, tied=True)
-    weights = tied if some.size * (height - low) < (K - 1) * d * (d + 1) / 2 else weights
-    blocks = np.array_split(np.arange(points.n), -(-points.n * max(len(axes), K, len(weights)) // BLOCK_ENTRIES))
-    parts = [(products(_along(points, block, middle, axes)) @ weights).argmax(axis=1) for block in blocks]
-    return np.concatenate(parts).astype(np.int32)
+    P = products(X, "full")
+    groups = [one_hot(each, K, P.dtype) for each in (first, *(each[some] for each in starts))]
+    near = max((fit_gaussians(X, P, Z, "full", NEAR) for Z in groups), key=lambda fit: fit[0])[1]
+    full = fit_gaussians(X, P, near, "full", CLOSE)
+    fits = {"full": full, "tied": fit_gaussians(X, products(X, "tied"), full[1], "tied", CLOSE)}
+    kind = min(fits, key=lambda kind: free_numbers(K, X.shape[1], kind) - some.size * fits[kind][0])
+    blocks = np.array_split(np.arange(points.n), -(-points.n * max(len(frame[1]), K, P.shape[1]) // BLOCK_ENTRIES))
+    rows = (products(_along(points, block, *frame), kind) for block in blocks)
+    return np.concatenate([(each @ fits[kind][2]).argmax(axis=1) for each in rows]).astype(np.int32)
 
 
 def mixture_likeness(points: Points, labels: Array, K: int, seed: int) -> float:
