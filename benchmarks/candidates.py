@@ -22,11 +22,12 @@ from measure import report
 
 from lapmodes import LaplacianKModes
 from lapmodes._progress import Progress
+from lapmodes._records import StartInputs
 from lapmodes._rows import adjusted_rand
 from lapmodes.graph.affinity import symmetric
 from lapmodes.metrics import clustering_accuracy
 from lapmodes.start.communities import community_labels
-from lapmodes.start.consensus import Candidate, StartInputs, choose, list_candidates, make_partition
+from lapmodes.start.consensus import Candidate, choose, list_candidates, make_partition
 from lapmodes.start.density_modes import density_mode_labels
 from lapmodes.start.k_means import best_kmeans
 from lapmodes.start.linkage import even_linkage_labels

@@ -29,7 +29,21 @@ from lapmodes.solve import terms
 from lapmodes.start import communities, consensus, mixture
 
 CARDINALS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
-ORDINALS = ["zeroth", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"]
+ORDINALS = [
+    "zeroth",
+    "first",
+    "second",
+    "third",
+    "fourth",
+    "fifth",
+    "sixth",
+    "seventh",
+    "eighth",
+    "ninth",
+    "tenth",
+    "eleventh",
+    "twelfth",
+]
 NUMBER = r"(\d[\d,]*(?:\.\d+)?)"
 WORD = rf"({'|'.join(CARDINALS)})"
 ORDINAL = rf"({'|'.join(ORDINALS)})"

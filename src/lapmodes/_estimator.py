@@ -242,7 +242,8 @@ class LaplacianKModes(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, New
             A point of weight 2 pulls twice as hard as one of weight 1; only ratios matter (weights are scaled to
             mean 1). One of weight 0 is left out, and takes the assignment of its nearest neighbour that is not.
         partial_labels : array-like of int of shape (n_samples,), optional
-            The cluster of each sample where it is known, -1 elsewhere. Known rows of the assignments are held.
+            The cluster of each sample where it is known, -1 elsewhere. Known rows of the assignments are held, and
+            the others learn from them where these say more than the consensus does.
         must_link : array-like of int of shape (n_pairs, 2), optional
             Pairs of samples that belong together: each is one more edge of the graph, of ten times the mean degree.
 

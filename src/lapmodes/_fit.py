@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from ._progress import Progress, Step
-from ._records import MANY_POINTS, Array, Graph, Neighbors, Points, Problem, Solution, Start, Status
+from ._records import MANY_POINTS, Array, Graph, Neighbors, Points, Problem, Solution, Start, StartInputs, Status
 from ._rows import one_hot, replaced_rows
 from ._settings import Settings
 from ._validation import Given
@@ -31,7 +31,7 @@ from .graph.neighbors import NeighborIndex, make_index, search_neighbors
 from .solve.alternate import alternate
 from .solve.objective import nearest_mode
 from .start import make_start
-from .start.consensus import StartInputs, is_large, start_inputs
+from .start.consensus import is_large, start_inputs
 
 SCALE_SAMPLE = 500
 """Points on which the scale of many points with a given graph is estimated."""

@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state
 
 from ._gaussians import count_gaussians
 from ._progress import Progress, Step, no_step
-from ._records import Array, Graph, Neighbors, Points
+from ._records import Array, Graph, Neighbors, Points, StartInputs
 from ._rows import adjusted_rand, contingency, draw_rows, one_hot, shares_back, whole_sizes
 from ._settings import Settings
 from ._validation import Given
@@ -25,7 +25,7 @@ from .graph.affinity import directed
 from .graph.laplacian import build_graph, empty_graph
 from .graph.neighbors import make_index
 from .start.communities import community_levels
-from .start.consensus import GRAPHS, Candidate, StartInputs, make_partition, start_inputs
+from .start.consensus import GRAPHS, Candidate, make_partition, start_inputs
 from .start.density_modes import density_mode_labels, log_density
 from .start.mixture import MIXTURE_DIMENSIONS
 

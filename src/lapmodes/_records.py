@@ -141,6 +141,20 @@ class Graph:
 
 
 @dataclass(frozen=True)
+class StartInputs:
+    """What the candidates of a consensus see: neighbours, spanning trees and weightings of the graph."""
+
+    points: Points
+    graphs: tuple[Graph, ...]
+    neighbors: Neighbors | None = None
+    trees: tuple[Tree, ...] = ()
+    """Of the distances, and of the distances that are at least those at which a point has a few neighbours."""
+    n_neighbors: int = 10
+    sizes: Array | None = None
+    """What each point counts, as whole numbers; None: one."""
+
+
+@dataclass(frozen=True)
 class Start:
     """Where the alternation begins."""
 

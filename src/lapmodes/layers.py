@@ -36,9 +36,9 @@ from ._validation import parameter_error
 from ._warnings import InputWarning, warn
 from .path import fitted_copy
 from .selection import Selection, select
-from .start import dense_modes
 from .start.consensus import Consensus, find_consensus
 from .start.density_modes import log_density
+from .start.k_means import dense_modes
 
 MOST_LEVELS = 5
 """Levels that 'auto' takes at most."""

@@ -14,8 +14,9 @@ from lapmodes._progress import no_step
 from lapmodes._records import Points, Problem
 from lapmodes.graph.laplacian import build_graph
 from lapmodes.graph.neighbors import make_index
-from lapmodes.start import dense_modes, make_start
+from lapmodes.start import make_start
 from lapmodes.start.consensus import start_inputs
+from lapmodes.start.k_means import dense_modes
 
 
 def started(X, init, seed=3, *, sparse=False, **terms):

@@ -1,4 +1,4 @@
-"""From a symmetric affinity to the graph that the solver takes, what partitions cut of it, and its eigenvectors."""
+"""From a symmetric affinity to the graph that the solver takes; what partitions cut of it, and what spreads over it."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse import coo_array, csc_array, csr_array, diags_array, eye_array
 from scipy.sparse.csgraph import dijkstra
-from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh, lobpcg, splu
+from scipy.sparse.linalg import ArpackError, LinearOperator, cg, eigsh, lobpcg, splu
 
 from .. import _native
 from .._records import MANY_POINTS, Array, Graph
-from .._rows import row_arrays
+from .._rows import one_hot, row_arrays
 
 LINK = 10.0
 """Weight of a must-link edge, in mean degrees: it outweighs all other edges of its ends."""
@@ -21,6 +21,8 @@ DENSE_POINTS = 1000
 """Up to this many eigenvectors are those of a full matrix."""
 LONG_HOPS = 12
 """From this on a graph is long: it factorises cheaply and iterates slowly, others the reverse."""
+KEPT = 0.99
+"""Share of a label that is left after a step over the graph."""
 
 
 def build_graph(W: Any, laplacian: str = "unnormalized", sample_weight: Array | None = None) -> Graph:
@@ -138,3 +140,23 @@ def _shift_invert(S: Any, K: int, rng: np.random.RandomState) -> Array | None:
     except ArpackError:
         return None
     return np.asarray(vectors)
+
+
+def spread_labels(graph: Graph, known: Array, K: int) -> Array:
+    """Labels of all points from known ones, by local and global consistency (Zhou, Bousquet, Lal et al. 2004).
+
+    Labels spread from point to point over the normalised graph and lose a hundredth at each step; a class counts as
+    much as another, however many of its points are known.
+    """
+    at = np.flatnonzero(known >= 0)
+    source = one_hot(known[at], K, np.float64)
+    root = 1 / np.sqrt(np.where(graph.degrees > 0, graph.degrees, 1).astype(np.float64))
+    L = csr_array(
+        eye_array(known.size) - KEPT * (diags_array(root) @ graph.affinity.astype(np.float64) @ diags_array(root))
+    )
+    U = np.zeros((known.size, K))
+    U[at] = root[at, None] * source / np.maximum(source.sum(axis=0), 1)
+    U = root[:, None] * np.column_stack([cg(L, each, rtol=1e-6, maxiter=1000)[0] for each in U.T])
+    labels = U.argmax(axis=1).astype(np.int32)
+    labels[at] = known[at]
+    return labels

@@ -8,14 +8,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from .._progress import Step
-from .._records import Array, Graph, Points, Problem, Start
-from .._rows import as_rows, largest_columns, one_hot
-from .consensus import Consensus, StartInputs, find_consensus
-from .k_means import best_kmeans, plus_plus_rows, start_from_modes
-from .partial_labels import name_clusters
+from .._records import Array, Points, Problem, Start, StartInputs
+from .._rows import as_rows, one_hot
+from .consensus import Consensus, find_consensus
+from .k_means import best_kmeans, dense_modes, plus_plus_rows, start_from_modes
+from .partial_labels import learn_labels
 from .spectral import spectral_labels
 
 
@@ -31,8 +30,8 @@ def make_start(
 ) -> Start:
     """A start of the named kind, or from given modes, or from (modes or None, assignments).
 
-    Its assignments are an array, or a CSR matrix if `sparse`. With partial labels (an array only) its clusters are
-    named by what the labels say when they spread over the graph.
+    Its assignments are an array, or a CSR matrix if `sparse`. With partial labels (an array only) its clusters have
+    the names of the labels, and learn from them.
     """
     points, graph, weight = problem.points, problem.graph, problem.sample_weight
     if isinstance(init, tuple):
@@ -52,23 +51,13 @@ def make_start(
     else:
         rows = rng.choice(points.n, K, replace=False) if init == "random" else plus_plus_rows(points, K, rng, weight)
         start = start_from_modes(points, points.rows(rows), sparse=sparse)
-    return start if problem.known is None else name_clusters(start, problem.known, graph)
+    return start if problem.known is None else learn_labels(start, problem)
 
 
 def consensus_start(problem: Problem, consensus: Consensus) -> Start:
     """The votes as assignments and as prior, and the modes where they are densest."""
     votes = consensus.votes.astype(problem.points.X.dtype)
     return Start(dense_modes(problem.points, problem.graph, votes), votes, votes)
-
-
-def dense_modes(points: Points, graph: Graph, Z: Any) -> Array:
-    """For each cluster its point with most weight to others of the cluster; the heaviest where there is none."""
-    if issparse(Z):
-        members, inside = Z.T.tocsr(), Z.multiply(graph.affinity @ Z).T.tocsr()
-        linked = np.diff(inside.indptr) > 0
-        return points.rows(np.where(linked, largest_columns(inside), largest_columns(members)))
-    inside = Z * (graph.affinity @ Z)
-    return points.rows(np.where(inside.max(axis=0) > 0, inside.argmax(axis=0), Z.argmax(axis=0)))
 
 
 def _as_modes(modes: Any, points: Points) -> Array:

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_array
 
-from .._records import MANY_CLUSTERS, MANY_POINTS, SAME, Array, Graph, Neighbors, Points, Tree
+from .._records import MANY_CLUSTERS, MANY_POINTS, SAME, Array, Graph, Neighbors, Points, StartInputs
 from .._rows import adjusted_rand, contingency, largest_columns, one_hot, whole_sizes
 from ..graph.affinity import hub_free_affinities
 from ..graph.laplacian import build_graph
@@ -33,22 +33,8 @@ GRAPHS = (("self-tuning", 1.0), ("self-tuning", 1.4), ("shared", 0.7))
 """Weights of the graphs on which communities are found, and their neighbours as shares of n_neighbors."""
 GINI_LIMITS = (0.2, 0.5)
 """How uneven the sizes of clusters may become before a linkage must join the smallest."""
-TRUST_POWER = 6
+TRUST_POWER = 12
 """Candidates count as much as their agreement with the chosen one to this power."""
-
-
-@dataclass(frozen=True)
-class StartInputs:
-    """What the candidates see: neighbours, spanning trees and weightings of the graph."""
-
-    points: Points
-    graphs: tuple[Graph, ...]
-    neighbors: Neighbors | None = None
-    trees: tuple[Tree, ...] = ()
-    """Of the distances, and of the distances that are at least those at which a point has a few neighbours."""
-    n_neighbors: int = 10
-    sizes: Array | None = None
-    """What each point counts, as whole numbers; None: one."""
 
 
 @dataclass(frozen=True)

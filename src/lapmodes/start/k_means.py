@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from .._progress import Step, no_step
-from .._records import SAME, Array, Points, Problem, Start
-from .._rows import one_hot
+from .._records import SAME, Array, Graph, Points, Problem, Start
+from .._rows import largest_columns, one_hot
 from ..solve.alternate import Stopping, alternate
 from ..solve.objective import kernel_values, nearest_mode
 
@@ -36,6 +38,16 @@ def best_kmeans(
 def start_from_modes(points: Points, C: Array, *, sparse: bool = False) -> Start:
     """Given modes; each point starts with the nearest."""
     return Start(C, one_hot(nearest_mode(points, C), C.shape[0], points.X.dtype, sparse=sparse))
+
+
+def dense_modes(points: Points, graph: Graph, Z: Any) -> Array:
+    """For each cluster its point with most weight to others of the cluster; the heaviest where there is none."""
+    if issparse(Z):
+        members, inside = Z.T.tocsr(), Z.multiply(graph.affinity @ Z).T.tocsr()
+        linked = np.diff(inside.indptr) > 0
+        return points.rows(np.where(linked, largest_columns(inside), largest_columns(members)))
+    inside = Z * (graph.affinity @ Z)
+    return points.rows(np.where(inside.max(axis=0) > 0, inside.argmax(axis=0), Z.argmax(axis=0)))
 
 
 def plus_plus_rows(points: Points, K: int, rng: np.random.RandomState, sample_weight: Array | None = None) -> Array:
