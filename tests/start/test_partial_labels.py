@@ -12,7 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 from lapmodes import LaplacianKModes
 from lapmodes._records import Points, Problem, Start
 from lapmodes.graph.laplacian import build_graph, spread_labels
-from lapmodes.start.partial_labels import cluster_order, learn_labels, right_by_halves
+from lapmodes.start.partial_labels import cluster_order, is_more, learn_labels, right_by_halves
 
 
 def three_blobs(gap=6.0):
@@ -36,7 +36,7 @@ def test_labels_spread_as_zhou_and_others_say():
     walk = graph.affinity.toarray() / graph.degrees[:, None]
     steps = [source / graph.degrees[:, None]]
     while steps[-1].max() > 1e-9:
-        steps.append(0.99 * walk @ steps[-1])
+        steps.append(0.9 * walk @ steps[-1])
     U = np.sum(steps, axis=0)
     sure = np.diff(np.sort(U, axis=1)[:, -2:], axis=1)[:, 0] > 1e-3 * np.abs(U).max()
     assert sure.mean() > 0.5
@@ -88,8 +88,10 @@ def test_half_of_the_known_points_judges_the_other_half():
     graph = build_graph(neighbor_graph(X, 10))
     rng = np.random.default_rng(0)
     some = rng.uniform(size=600) < 0.3
-    assert right_by_halves(graph, np.where(some, y, -1), 2) > 0.85
-    assert right_by_halves(graph, np.where(some, rng.permutation(y), -1), 2) < 0.65
+    right, random = (right_by_halves(graph, np.where(some, each, -1), 2) for each in (y, rng.permutation(y)))
+    assert right.size == some.sum() and right.mean() > 0.85 and random.mean() < 0.65
+    assert is_more(right, random) and not is_more(random, right) and not is_more(right, right)
+    assert is_more(np.ones(9, bool), np.arange(9) < 6) and not is_more(np.ones(2, bool), np.arange(2) < 1)
 
 
 def test_wrong_labels_do_not_overrule_clusters():

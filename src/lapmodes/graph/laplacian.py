@@ -21,7 +21,7 @@ DENSE_POINTS = 1000
 """Up to this many eigenvectors are those of a full matrix."""
 LONG_HOPS = 12
 """From this on a graph is long: it factorises cheaply and iterates slowly, others the reverse."""
-KEPT = 0.99
+KEPT = 0.9
 """Share of a label that is left after a step over the graph."""
 
 
@@ -145,7 +145,7 @@ def _shift_invert(S: Any, K: int, rng: np.random.RandomState) -> Array | None:
 def spread_labels(graph: Graph, known: Array, K: int) -> Array:
     """Labels of all points from known ones, by local and global consistency (Zhou, Bousquet, Lal et al. 2004).
 
-    Labels spread from point to point over the normalised graph and lose a hundredth at each step; a class counts as
+    Labels spread from point to point over the normalised graph and lose a tenth at each step; a class counts as
     much as another, however many of its points are known.
     """
     at = np.flatnonzero(known >= 0)

@@ -15,7 +15,7 @@ def learn_labels(start: Start, problem: Problem) -> Start:
     """The start with its clusters in the order of the classes, and the known points (-1 elsewhere) in their own.
 
     A prior gives way to the labels, spread over the graph, if these say more: if those of half of the known points are
-    right on more of the other half than the prior is.
+    right on more of the other half than the prior is, by more than a standard error.
     """
     graph, known, K = problem.graph, problem.known, start.Z.shape[1]
     assert known is not None
@@ -23,7 +23,7 @@ def learn_labels(start: Start, problem: Problem) -> Start:
     order = cluster_order(start.Z, known, named)
     at = np.flatnonzero(known >= 0)
     C, Z = np.ascontiguousarray(start.C[order]), np.ascontiguousarray(start.Z[:, order])
-    if start.prior is not None and right_by_halves(graph, known, K) > np.mean(Z[at].argmax(axis=1) == known[at]):
+    if start.prior is not None and is_more(right_by_halves(graph, known, K), Z[at].argmax(axis=1) == known[at]):
         Z = one_hot(named, K, Z.dtype)
         C = dense_modes(problem.points, graph, Z)
     Z[at] = one_hot(known[at], K, Z.dtype)
@@ -37,10 +37,16 @@ def cluster_order(Z: Array, known: Array, named: Array) -> Array:
     return np.asarray(linear_sum_assignment(-common)[1])
 
 
-def right_by_halves(graph: Graph, known: Array, K: int) -> float:
-    """Share of the known points that the labels of the other half of them, spread over the graph, are right on."""
+def is_more(one: Array, two: Array) -> bool:
+    """Whether more is true in one than in the other, by more than a standard error of the difference of shares."""
+    first, second = ((each.sum() + 1) / (each.size + 2) for each in (one, two))
+    return bool(first - second > np.sqrt((first * (1 - first) + second * (1 - second)) / one.size))
+
+
+def right_by_halves(graph: Graph, known: Array, K: int) -> Array:
+    """On which known points the labels of the other half of them, spread over the graph, are right."""
     at = np.flatnonzero(known >= 0)
     other = np.zeros(known.size, dtype=np.intp)
     other[at[np.argsort(known[at], kind="stable")]] = 1 + np.arange(at.size) % 2
     spread = [spread_labels(graph, np.where(other == half, known, -1), K) for half in (2, 1)]
-    return float(np.mean(np.where(other[at] == 1, spread[0][at], spread[1][at]) == known[at]))
+    return np.asarray(np.where(other[at] == 1, spread[0][at], spread[1][at]) == known[at])
