@@ -7,6 +7,7 @@ import os
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from numbers import Integral
 from pathlib import Path
 from typing import Any, BinaryIO
 from uuid import uuid4
@@ -17,9 +18,9 @@ from scipy.sparse import csr_array, issparse
 from ._archives import check_archive, check_arrays
 from ._fit import Fitted
 from ._predict import Trained
-from ._records import Array, Points, Problem, Solution, Status
+from ._records import Array, Points, Problem, Solution, Status, Units
 from ._row_map import RowMap
-from ._settings import CONSTRAINTS, check_parameters, effective_threads
+from ._settings import CONSTRAINTS, MOST_EXPONENT, check_parameters, effective_threads, is_number
 from .graph.affinity import Affinity
 from .graph.anchors import Anchors
 from .graph.laplacian import build_graph
@@ -59,6 +60,7 @@ def _header(model: Any, notes: dict[str, str]) -> dict[str, Any]:
         "gap": fitted.solution.gap,
         "status": [fitted.solution.status.name, fitted.solution.status.message],
         "recall": fitted.recall,
+        "exponent": trained.units.exponent,
         "affinity": rule and {"kind": rule.kind, "n_neighbors": rule.n_neighbors, "width": rule.width},
         "n_neighbors": trained.n_neighbors,
         "metric": trained.metric,
@@ -154,6 +156,8 @@ def _check_header(model: Any, header: dict[str, Any]) -> None:
         float(rule["width"])
     if not isinstance(header["notes"], dict) or len(header["status"]) != 2:
         raise ValueError("notes and status are not those of a fit")
+    if not is_number(header["exponent"], Integral) or abs(header["exponent"]) > max(MOST_EXPONENT.values()):
+        raise ValueError("the units are not those of a fit")
 
 
 def _restore(model: Any, header: dict[str, Any], data: dict[str, Array]) -> None:
@@ -169,7 +173,7 @@ def _restore(model: Any, header: dict[str, Any], data: dict[str, Array]) -> None
     )
     width = data["bandwidth"]
     problem = Problem(
-        Points(_unpack("X", data), effective_threads(model.n_jobs)),
+        Points(_unpack("X", data), effective_threads(model.n_jobs), Units(header["exponent"])),
         build_graph(_unpack("graph", data), header["laplacian"]),
         float(header["lam"]),
         width if width.ndim else float(width),
