@@ -157,7 +157,7 @@ def draw_parameters(rng: Rng, n: int, d: int) -> dict[str, Any]:
     }
     for name, choice in choices.items():
         if chance(rng, INVALID):
-            drawn[name] = pick(rng, -1, 0, -1.5, np.nan, -np.inf, None, "other", [], {}, object(), np.zeros(3), 2**70)
+            drawn[name] = pick(rng, -1, 0, -1.5, np.nan, -np.inf, None, "other", [], {}, object(), np.zeros(3))
         elif chance(rng, SHARE):
             drawn[name] = choice()
     return drawn

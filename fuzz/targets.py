@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from . import fits
+from . import files, fits
 from .harness import Draw
 
 TARGETS: dict[str, Draw] = {
     "fits": fits.draw,
+    "files": files.draw,
+    "models": files.draw_model,
 }

@@ -289,12 +289,13 @@ class LaplacianKModes(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, New
         if checked.graph is None:
             for doubt in doubts_about(settings, X, points.shape[0], getattr(self, "feature_names_in_", None)):
                 warn(doubt, InputWarning)
-        if points.shape[0] < max(K, 2):
+        distinct = points.shape[0]
+        if distinct < max(K, 2):
             rows = RowMap.of(X, checked, settings.threads, merge=False)
             points = rows.take(X)
         given_rows = rows.take_given(checked, X.dtype)
         if settings.chosen_by_data:
-            K = choose_n_clusters(points, given_rows, settings, progress)
+            K = choose_n_clusters(points, given_rows, settings, progress) if distinct > 1 else 1
             settings = replace(settings, n_clusters=K)
         if not isinstance(settings.init, str):
             init = check_init(settings.owner, settings.init, X, K, units)

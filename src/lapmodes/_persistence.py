@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from numbers import Integral
@@ -115,6 +114,8 @@ def load(file: str | os.PathLike[str]) -> Any:
         Fitted, of the class that was saved. Starts that were given as arrays, a random state that was not a
         number, and a callable 'verbose' are not kept: they come back as the defaults.
     """
+    with open(file, "rb"):
+        pass  # that there is no such file, or no permission, is said in the usual words
     try:
         check_archive(file)
         with open(file, "rb") as stream, np.load(stream, allow_pickle=False) as stored:
@@ -131,7 +132,7 @@ def load(file: str | os.PathLike[str]) -> Any:
         _restore(model, header, data)
     except OtherFormatError:
         raise
-    except (ValueError, ArithmeticError, LookupError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
+    except Exception as error:  # zipfile, NumPy and JSON raise many kinds
         raise ValueError(
             f"{os.fspath(file)!r} is not a lapmodes model, or it is damaged. Save the model again with model.save()."
         ) from error

@@ -27,8 +27,9 @@ def from_toml(context: typer.Context, path: Path | None) -> Path | None:
         return path
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         why = error.strerror if isinstance(error, OSError) else error
+        why = "its values are nested too deeply" if isinstance(error, RecursionError) else why
         raise typer.BadParameter(f"{str(path)!r} cannot be read: {why}.") from error
     command = values.pop("command", context.info_name)
     if command != context.info_name:
@@ -157,7 +158,7 @@ def further_parameters(pairs: Sequence[str]) -> dict[str, Any]:
             raise ValueError(f"--set must look like NAME=VALUE. Got {pair!r} instead.")
         try:
             value: Any = words[text.lower()] if text.lower() in words else json.loads(text)
-        except json.JSONDecodeError:
+        except (ValueError, RecursionError):
             value = text
         parameters[name.strip()] = value
     return parameters
