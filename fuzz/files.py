@@ -113,7 +113,7 @@ class Model:
             return f"refused: {' '.join(refusal(error).replace(str(self.path), '').split()[1:7])}"
         d = loaded.cluster_centers_.shape[1]
         with only_documented_warnings():
-            check_model(loaded, loaded.assignments_.shape[0], d, bandwidth=np.inf)
+            check_model(loaded, loaded.assignments_.shape[0], d, bandwidth=np.inf, descends=False)
             if not loaded.graph_given_:
                 check_new_points(loaded, np.zeros((2, d)) + 0.5)
         return "loaded"

@@ -38,7 +38,7 @@ ROOMS = {
     | {"_fit", "_n_clusters", "_persistence", "_predict", "_row_map", "_settings", "_validation", "_warnings", "solve"},
     "_n_clusters": {"plotting", "_settings", "_validation", "start", "graph"} | {"_progress", "_records", "_rows"},
     "plotting": {"metrics", "_records", "_rows"},
-    "_persistence": {"_predict", "_fit", "_row_map", "_settings", "_archives", "_records", "graph"},
+    "_persistence": {"_predict", "_fit", "_row_map", "_settings", "_validation", "_archives", "_records", "graph"},
     "_predict": {"_fit", "_row_map", "_settings", "_validation", "metrics", "graph", "solve", "_records", "_rows"},
     "_fit": {"start", "_settings", "_validation", "graph", "solve", "_progress", "_records", "_rows"},
     "start": BASE | {"_gaussians", "graph", "solve"},

@@ -40,7 +40,7 @@ def check_fits(size: int, file: str | os.PathLike[str] | None = None) -> None:
     if file is not None and size > max(HARMLESS, MOST_TIMES * os.path.getsize(file)):
         raise ValueError(
             f"it unpacks to {size / 2**20:,.0f} MiB, more than {MOST_TIMES} times its size: a damaged or malicious "
-            "file. If you trust it, unpack it first"
+            "file. If you trust it, unpack it or save it without packing"
         )
 
 

@@ -24,6 +24,7 @@ GAP = 1e-4
 """Relative gap to which the assignment steps are solved, unless `tol` asks for less."""
 LARGEST_WEIGHT = 1e15
 """Of the prior: beyond it nothing else could be seen."""
+MOST_THREADS = 256
 FEW_NEIGHBORS = 11
 """That fewer than these are all other samples is no surprise."""
 SPREAD_ROWS = 10_000
@@ -298,4 +299,4 @@ def effective_threads(n_jobs: int | None) -> int:
         return int(_native.max_threads())
     from joblib import cpu_count
 
-    return n_jobs if n_jobs > 0 else max(1, cpu_count() + 1 + n_jobs)
+    return min(n_jobs, MOST_THREADS) if n_jobs > 0 else max(1, cpu_count() + 1 + n_jobs)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from scipy.sparse import coo_array, csc_array, csr_array, csr_matrix, issparse
@@ -13,6 +14,8 @@ from scipy.sparse import coo_array, csc_array, csr_array, csr_matrix, issparse
 from .._archives import check_archive, check_array_file, check_fits
 from .._records import Array
 from .base import FileError, Format, Reading, Table, first_line, listed, require
+from .columns import plain_array
+from .streams import Squeezed
 
 SPARSE_NAMES = {"format", "shape", "data"}
 """An `.npz` with these arrays was written by SciPy's save_npz."""
@@ -20,6 +23,12 @@ COMPRESSED = {"csr": csr_array, "csc": csc_array}
 USUAL_NAMES = ("X", "x", "data", "arr_0", "features", "embeddings")
 ENTRY_BYTES = 16
 """Bytes of a stored number of a sparse matrix with its place."""
+MARKET = "Reading Matrix Market files"
+MARKET_LAYOUTS = {"coordinate": 3, "array": 2}
+"""How many sizes each layout of a Matrix Market file has."""
+MARKET_FIELDS = ("real", "double", "integer", "unsigned-integer", "pattern")
+MARKET_SIGNS = {"general": 0, "symmetric": 1, "hermitian": 1, "skew-symmetric": -1}
+"""What an entry above the diagonal is of the one below it."""
 ANNDATA = "Reading and writing .h5ad files"
 GRAPH = "connectivities"
 PREFERRED = "X_pca"
@@ -58,19 +67,68 @@ def read_npz(path: Path, reading: Reading) -> Table:
 
 
 def read_matrix_market(path: Path, reading: Reading) -> Table:
-    """The matrix as CSR, its rows being the samples."""
-    from scipy.io import mminfo, mmread
-
+    """The matrix as CSR, or as an array, its rows being the samples."""
     try:
-        rows, columns, entries, layout, field, _ = mminfo(path)
-        if field == "complex":
-            raise ValueError("it holds complex numbers")
-        if min(rows, columns, entries) < 0 or entries > path.stat().st_size:
-            raise ValueError(f"it declares {entries} entries but is too short to hold them")
-        check_fits(ENTRY_BYTES * entries + 8 * (rows + columns), path)
-        return Table(matrix=checked_rows(mmread(path)))
-    except Exception as error:  # SciPy's parser raises many kinds
+        with open(path, "rb") as stream:
+            return Table(matrix=_parse_matrix_market(path, stream))
+    except FileError:
+        raise
+    except (ValueError, OverflowError) as error:
         raise FileError(f"{str(path)!r} is not a whole Matrix Market file: {first_line(error)}.") from error
+
+
+def _parse_matrix_market(path: Path, stream: BinaryIO) -> Any:
+    """The numbers of a Matrix Market file; SciPy's own reader crashes on some files that are none."""
+    mark, kind, layout, field, symmetry, *_ = [*stream.readline(1024).decode("latin-1").lower().split(), *[""] * 5]
+    if mark != "%%matrixmarket" or kind != "matrix" or layout not in MARKET_LAYOUTS or symmetry not in MARKET_SIGNS:
+        raise ValueError("its first line is not that of a real matrix")
+    if field not in MARKET_FIELDS or (field == "pattern" and layout == "array"):
+        raise ValueError(f"it holds {field or 'no'} numbers")
+    line = b"%"
+    while line.startswith(b"%") or (line and not line.strip()):
+        line = stream.readline(2**16)
+    sizes = [int(word) for word in line.split()]
+    if len(sizes) != MARKET_LAYOUTS[layout] or min(sizes) < 0 or (symmetry != "general" and sizes[0] != sizes[1]):
+        raise ValueError("its sizes are missing, or do not go together")
+    rows, columns = sizes[:2]
+    entries = sizes[2] if layout == "coordinate" else rows * columns
+    if entries > path.stat().st_size:
+        raise ValueError(f"it declares {entries} entries but is too short to hold them")
+    check_fits(ENTRY_BYTES * entries + 8 * (rows + columns), path)
+    if layout == "array" and symmetry == "general":
+        return _lines_of_numbers(stream, entries, 1).reshape(columns, rows).T
+    if layout == "array":
+        j, i = np.triu_indices(rows, int(symmetry == "skew-symmetric"))
+        values = _lines_of_numbers(stream, i.size, 1)[:, 0]
+    else:
+        numbers = _lines_of_numbers(stream, entries, 2 + (field != "pattern"))
+        places, values = numbers[:, :2] - 1, numbers[:, 2] if field != "pattern" else np.ones(entries)
+        if not ((places >= 0) & (places < (rows, columns)) & (places == np.floor(places))).all():
+            raise ValueError("it has an entry outside its rows and columns")
+        i, j = places.astype(np.int64).T
+    if symmetry != "general":
+        other = i != j
+        values = np.concatenate([values, MARKET_SIGNS[symmetry] * values[other]])
+        i, j = np.concatenate([i, j[other]]), np.concatenate([j, i[other]])
+    return csr_array(coo_array((values, (i, j)), shape=(rows, columns)))
+
+
+def _lines_of_numbers(stream: BinaryIO, count: int, width: int) -> Array:
+    """So many lines of so many numbers with spaces between them, and nothing else."""
+    if count == 0:
+        return np.empty((0, width))
+    csv, pa = require("pyarrow.csv", "cli", MARKET), require("pyarrow", "cli", MARKET)
+    names, text = [str(i) for i in range(width)], stream.read()
+    aligned = any(sign in text for sign in (b"  ", b"\t", b" \n", b"\n "))
+    table = csv.read_csv(
+        Squeezed(io.BytesIO(text)) if aligned else io.BytesIO(text),
+        read_options=csv.ReadOptions(column_names=names),
+        parse_options=csv.ParseOptions(delimiter=" ", quote_char=False),
+        convert_options=csv.ConvertOptions(column_types=dict.fromkeys(names, pa.float64()), null_values=[]),
+    )
+    if table.num_rows != count:
+        raise ValueError(f"it declares {count} lines of numbers and holds {table.num_rows}")
+    return np.column_stack([plain_array(table.column(name)) for name in names])
 
 
 def read_h5ad(path: Path, reading: Reading) -> Table:
