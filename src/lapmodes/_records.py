@@ -100,7 +100,7 @@ class Points:
         else:
             rows = max(1, CHUNK_ENTRIES // X.shape[1])
             parts = ((X[i : i + rows] - mean).ravel() for i in range(0, self.n, rows))
-            total = sum(float(part @ part) for part in parts) / self.n
+            total = sum(float(np.square(part).sum()) for part in parts) / self.n
         return float(np.sqrt(max(total, 0.0)))
 
     def take(self, selection: Any) -> Points:
