@@ -72,7 +72,14 @@ def fit_hash(search: str, rows: str, jobs: int, points: int) -> str:
         model = LaplacianKModes(5, random_state=0, n_jobs=jobs).fit(X)
         new = model.predict_proba(X[:100] * 1.01)
     found = hashlib.sha256()
-    for values in (model.labels_, model.cluster_centers_, model.assignments_, model.graph_.data, model.graph_.indices, new):
+    for values in (
+        model.labels_,
+        model.cluster_centers_,
+        model.assignments_,
+        model.graph_.data,
+        model.graph_.indices,
+        new,
+    ):
         found.update(np.ascontiguousarray(values).tobytes())
     found.update(np.array([model.objective_, model.gap_, model.lam_, model.bandwidth_]).tobytes())
     return found.hexdigest()[:12]

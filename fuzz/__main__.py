@@ -1,8 +1,8 @@
 """``python -m fuzz``: attack for some minutes, or with so many cases; print seeds and counts, save what breaks.
 
-    python -m fuzz --minutes 10                        all targets, one after the other
-    python -m fuzz fits files --cases 2000 --seed 7    2,000 cases of each, from seed 7 on
-    python -m fuzz fits --replay 1234                  one case again, in this process, with its traceback
+python -m fuzz --minutes 10                        all targets, one after the other
+python -m fuzz fits files --cases 2000 --seed 7    2,000 cases of each, from seed 7 on
+python -m fuzz fits --replay 1234                  one case again, in this process, with its traceback
 """
 
 from __future__ import annotations
@@ -93,9 +93,7 @@ def attack(target: str, seed: int, cases: int, end: float, failures: Path) -> Ta
     return tally
 
 
-def follow(
-    worker: subprocess.Popen[str], target: str, at: int, end: float, failures: Path, tally: Tally
-) -> int:
+def follow(worker: subprocess.Popen[str], target: str, at: int, end: float, failures: Path, tally: Tally) -> int:
     """Count what a worker tells; returns the seed that comes next."""
     assert worker.stdout is not None
     with selectors.DefaultSelector() as selector:

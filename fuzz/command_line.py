@@ -1,4 +1,4 @@
-"""The command line as a process: whatever the file and the options, an exit code and one sentence, or a whole result."""
+"""The command line as a process: whatever the file and the options, one sentence and an exit code, or a result."""
 
 from __future__ import annotations
 

@@ -30,11 +30,14 @@ def csv(rng: np.random.Generator) -> bytes:
     """A table with an identifier, numbers and words."""
     sign = [",", ";", "\t"][int(rng.integers(3))]
     lines = [sign.join(["id", "a", "b", "c", "kind"])]
-    lines += [sign.join([str(i), *map(str, row), str(kind)]) for i, (row, kind) in enumerate(zip(points(rng), kinds(rng)))]
+    lines += [
+        sign.join([str(i), *map(str, row), str(kind)])
+        for i, (row, kind) in enumerate(zip(points(rng), kinds(rng), strict=True))
+    ]
     return ("\n".join(lines) + "\n").encode()
 
 
-def table(rng: np.random.Generator):  # noqa: ANN201
+def table(rng: np.random.Generator):
     """An Arrow table with all that can be nested, shared or encoded."""
     import pyarrow as pa
 
@@ -42,7 +45,7 @@ def table(rng: np.random.Generator):  # noqa: ANN201
     return pa.table(
         {
             "a": X[:, 0],
-            "b": pa.array(X[:, 1].tolist()[:-1] + [None]),
+            "b": pa.array([*X[:, 1].tolist()[:-1], None]),
             "n": pa.array(range(ROWS), type=pa.int16()),
             "kind": words,
             "code": pa.array(words).dictionary_encode(),
@@ -157,11 +160,19 @@ def model(rng: np.random.Generator) -> bytes:
 
     from lapmodes import LaplacianKModes
 
-    options = [{}, {"bandwidth": "entropic"}, {"affinity": "anchor"}, {"sparse_assignments": True}, {"metric": "cosine"}]
+    options = [
+        {},
+        {"bandwidth": "entropic"},
+        {"affinity": "anchor"},
+        {"sparse_assignments": True},
+        {"metric": "cosine"},
+    ]
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         X = points(rng) * [1.0, 1.0, 1e-200, 1e200][int(rng.integers(4))]
-        LaplacianKModes(2, random_state=0, n_jobs=1, **options[int(rng.integers(5))]).fit(X).save(Path(folder) / "m.npz")
+        LaplacianKModes(2, random_state=0, n_jobs=1, **options[int(rng.integers(5))]).fit(X).save(
+            Path(folder) / "m.npz"
+        )
         return (Path(folder) / "m.npz").read_bytes()
 
 

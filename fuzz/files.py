@@ -42,7 +42,7 @@ class File:
             return f"{self.path.name} read, and refused as data"
         return f"{self.path.name} read"
 
-    def read(self):  # noqa: ANN201
+    def read(self):
         """The table, touched everywhere, and how many rows its pieces have."""
         from lapmodes.files import Reading, batches, read
         from lapmodes.files.base import Table
@@ -61,11 +61,11 @@ class File:
         text = self.path.suffix in (".csv", ".tsv", ".gz", ".zip")
         return table, None if text else sum(piece.n_rows for piece in batches(self.path, Reading(), None))
 
-    def learn(self, table) -> None:  # noqa: ANN001
+    def learn(self, table) -> None:
         """Rows become points, which are finite numbers."""
         from lapmodes.files import learn
 
-        recipe, _, points = learn(table)
+        _, _, points = learn(table)
         values = points.data if issparse(points) else points
         require(bool(np.isfinite(values).all()), "points that are no finite numbers")
 

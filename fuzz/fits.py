@@ -15,9 +15,22 @@ import lapmodes
 
 from .harness import REFUSALS, only_documented_warnings, refusal
 from .promises import check_model, check_new_points, check_saved
-from .values import CONTAINERS, NOT_OF_HALVES, TYPES, Rng, affinities, chance, contained, magnitude, neighbor_lists, pick
+from .values import (
+    CONTAINERS,
+    NOT_OF_HALVES,
+    TYPES,
+    Rng,
+    affinities,
+    chance,
+    contained,
+    magnitude,
+    neighbor_lists,
+    pick,
+    spoiled,
+    typed,
+    weights,
+)
 from .values import rows as random_rows
-from .values import spoiled, typed, weights
 
 SHARE, INVALID = 0.25, 0.005
 """Of cases in which a parameter is not left at its default, and in which it is nothing that a parameter can be."""
@@ -98,7 +111,9 @@ def source(value: Any) -> str:
     """Python that makes the value again, to the last bit."""
     if issparse(value):
         value = value.tocsr()
-        return f"csr_array(({source(value.data)}, {source(value.indices)}, {source(value.indptr)}), shape={value.shape})"
+        return (
+            f"csr_array(({source(value.data)}, {source(value.indices)}, {source(value.indptr)}), shape={value.shape})"
+        )
     if isinstance(value, np.ndarray):
         return f"np.array({value.tolist()!r}, dtype={value.dtype.name!r})"
     if isinstance(value, (tuple, list)):
@@ -181,7 +196,9 @@ def draw_given(rng: Rng, X: np.ndarray) -> dict[str, Any]:
         given["sample_weight"] = weights(rng, n)
     if chance(rng, 0.1):
         labels = rng.integers(-1, 3, size=n)
-        given["partial_labels"] = pick(rng, labels, labels, np.minimum(labels, 0), labels + 1, labels * 1.5, labels[:-1])
+        given["partial_labels"] = pick(
+            rng, labels, labels, np.minimum(labels, 0), labels + 1, labels * 1.5, labels[:-1]
+        )
     if chance(rng, 0.1):
         given["must_link"] = pick(rng, rng.integers(0, n, size=(3, 2)), rng.integers(-1, n + 1, size=(2, 2)), [[0]], [])
     return given

@@ -98,6 +98,15 @@ def check_saved(model: Any) -> None:
     with tempfile.TemporaryDirectory() as folder:
         model.save(Path(folder) / "model.npz")
         again = load(Path(folder) / "model.npz")
-    for name in ("assignments_", "labels_", "cluster_centers_", "objective_", "gap_", "lam_", "bandwidth_", "exemplars_"):
+    for name in (
+        "assignments_",
+        "labels_",
+        "cluster_centers_",
+        "objective_",
+        "gap_",
+        "lam_",
+        "bandwidth_",
+        "exemplars_",
+    ):
         one, two = dense(getattr(model, name)), dense(getattr(again, name))
         require(one.tobytes() == two.tobytes(), f"{name} is not the same after save and load")

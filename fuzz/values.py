@@ -9,7 +9,20 @@ from scipy import sparse
 
 Rng = np.random.Generator
 TYPES = ("float64", "float64", "float64", "float32", "float32", "float16", "int8", "int32", "int64", "uint8", "bool")
-CONTAINERS = ("array", "array", "array", "fortran", "strided", "list", "pandas", "polars", "csr", "csc", "coo", "object")
+CONTAINERS = (
+    "array",
+    "array",
+    "array",
+    "fortran",
+    "strided",
+    "list",
+    "pandas",
+    "polars",
+    "csr",
+    "csc",
+    "coo",
+    "object",
+)
 NOT_OF_HALVES = ("polars", "csr", "csc", "coo")
 """Containers that do not hold half-precision numbers."""
 
@@ -93,7 +106,7 @@ def typed(X: np.ndarray, kind: str) -> np.ndarray:
         limit = float(np.finfo(kind).max)
         return np.clip(X, -limit, limit).astype(kind)
     if kind == "bool":
-        return X > np.median(X)
+        return np.median(X) < X
     limits = np.iinfo(kind)
     return np.clip(np.nan_to_num(X), float(limits.min) / 2, float(limits.max) / 2).astype(kind)
 
@@ -131,7 +144,9 @@ def affinities(rng: Rng, n: int) -> Any:
         W = sparse.csr_array(sparse.triu(W))
     if chance(rng, 0.1):
         W = sparse.csr_array((n, n))
-    return pick(rng, W, W, W.tocsc(), W.tocoo(), W.astype(np.float32), W.toarray() if n < 20 else W)
+    with np.errstate(over="ignore", under="ignore"):
+        single = W.astype(np.float32)
+    return pick(rng, W, W, W.tocsc(), W.tocoo(), single, W.toarray() if n < 20 else W)
 
 
 def neighbor_lists(rng: Rng, X: np.ndarray) -> Any:

@@ -8,6 +8,7 @@ import resource
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from .harness import MEMORY, SECONDS, failure_of, generator, shrunk
@@ -60,10 +61,8 @@ def run(target: str, seed: int, failures: Path) -> dict[str, object]:
 
 def restart_peak() -> int:
     """Bytes in use now, from which on the peak is measured; where the system cannot, from the highest so far."""
-    try:
+    with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
-    except OSError:
-        pass
     return peak()
 
 

@@ -42,7 +42,7 @@ ROOMS = {
     "_predict": {"_fit", "_row_map", "_settings", "_validation", "metrics", "graph", "solve", "_records", "_rows"},
     "_fit": {"start", "_settings", "_validation", "graph", "solve", "_progress", "_records", "_rows"},
     "start": BASE | {"_gaussians", "graph", "solve"},
-    "_settings": {"_native", "_validation", "graph", "solve"},
+    "_settings": {"_native", "_validation", "_records", "graph", "solve"},
     "_row_map": {"_native", "_validation", "graph", "_records", "_rows"},
     "metrics": {"solve", "_records", "_rows"},
     "graph": BASE,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import wraps
 from numbers import Integral, Real
 from typing import Any, ParamSpec
@@ -137,7 +137,7 @@ class Settings:
     steps: Any = None
     """The path to follow: None, a number of geometric steps, or a list of (lam, bandwidth); a name in it stands for
     the resolved value."""
-    units: Units = Units()
+    units: Units = field(default_factory=Units)
     """Those of the points, and of all lengths here."""
 
 
@@ -188,7 +188,7 @@ def in_units(settings: Settings, units: Units, dtype: Any) -> Settings:
             f"{units.around:.0e}. Divide X by {units.around:.0e} first."
         )
     pairs = [(settings.lam, settings.bandwidth), *(steps if isinstance(steps, list) else [])]
-    pairs = [_in_units(owner, *pair, units) for pair in pairs]
+    pairs = [_in_units(owner, each, width, units) for each, width in pairs]
     (lam, bandwidth), steps = pairs[0], pairs[1:] if isinstance(steps, list) else steps
     affinity = (lambda distances: kind(units.outside(distances))) if callable(kind) else kind
     return replace(settings, lam=lam, bandwidth=bandwidth, steps=steps, affinity=affinity, units=units)

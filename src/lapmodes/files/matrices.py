@@ -249,7 +249,9 @@ def _stored_sparse(path: Path, stored: Any) -> Any:
         return COMPRESSED[kind](parts, shape=(rows, columns))
     if kind == "coo":
         return coo_array((stored["data"], (stored["row"], stored["col"])), shape=(rows, columns))
-    raise FileError(f"{str(path)!r} holds a sparse matrix of the kind {kind!r}. Save it as CSR: save_npz(f, X.tocsr()).")
+    raise FileError(
+        f"{str(path)!r} holds a sparse matrix of the kind {kind!r}. Save it as CSR: save_npz(f, X.tocsr())."
+    )
 
 
 def checked_rows(matrix: Any) -> Any:
@@ -260,7 +262,9 @@ def checked_rows(matrix: Any) -> Any:
         if len(matrix.indptr) and matrix.indptr.min() < 0:
             raise ValueError("its rows begin before the first entry")
         matrix.check_format(full_check=True)
-    elif matrix.nnz and any(each.min() < 0 or each.max() >= n for each, n in zip(_places(matrix), matrix.shape, strict=True)):
+    elif matrix.nnz and any(
+        each.min() < 0 or each.max() >= n for each, n in zip(_places(matrix), matrix.shape, strict=True)
+    ):
         raise ValueError("it has an entry outside its rows and columns")
     return csr_array(matrix)
 

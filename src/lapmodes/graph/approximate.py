@@ -265,7 +265,7 @@ class Cells:
 def _kmeans_groups(X: Array, rows: Array, n_groups: int, rng: np.random.RandomState, threads: int) -> list[Array]:
     """Rows by their nearest of `n_groups` centres, found on a sample; empty groups are left out.
 
-    scikit-learn's K-means would do as well, but its sums depend on the number of threads, and so would all that follows.
+    scikit-learn's K-means would do too, but its sums depend on the number of threads, and so would all that follows.
     """
     if n_groups == 1:
         return [rows]
@@ -273,7 +273,9 @@ def _kmeans_groups(X: Array, rows: Array, n_groups: int, rng: np.random.RandomSt
     centers = sample[rng.choice(len(sample), n_groups, replace=False)]
     for _ in range(LLOYD_STEPS):
         labels = _nearest_center(sample, centers, threads)
-        members = csr_array((np.ones_like(labels, X.dtype), labels, np.arange(labels.size + 1)), (labels.size, n_groups))
+        members = csr_array(
+            (np.ones_like(labels, X.dtype), labels, np.arange(labels.size + 1)), (labels.size, n_groups)
+        )
         count = np.bincount(labels, minlength=n_groups)
         centers = np.where(count[:, None] > 0, (members.T @ sample) / np.maximum(count, 1)[:, None], centers)
         centers = np.ascontiguousarray(centers, dtype=X.dtype)

@@ -62,7 +62,8 @@ def alternate(problem: Problem, start: Start, stopping: Stopping, step: Step = n
         Z, seconds = result.Z, (middle - began, perf_counter() - middle)
         history.append((result.energy, result.gap, modes.moved, modes.n_iter, result.n_iter, *seconds))
         stopped = step(1, f"objective {result.energy:.6g}  gap {result.gap:.1e}  moved {modes.moved:.1e}")
-    assert term is not None and result is not None
+    assert term is not None
+    assert result is not None
     entries = Z.data if issparse(Z) else Z
     np.minimum(entries, 1, out=entries)  # a share of 1 may be a rounding error above it
     if Z.dtype == np.float32:
