@@ -19,7 +19,7 @@ MAIN = "import sys; from lapmodes.cli import main; sys.argv[0] = 'lapmodes'; sys
 EXIT_CODES = {0: "done", 2: "refused options", 3: "refused input", 4: "refused output"}
 SECONDS = 100
 """By the clock; a machine may be loaded."""
-RESULT = {"summary.json", "model.npz", "config.toml"}
+RESULT = {"summary.json", "parameters.toml"}
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Command:
     def _check_result(self, place: Path) -> None:
         if place.is_dir():
             names = set(os.listdir(place))
-            require("summary.json" in names or "segments.png" in names or bool(names & RESULT), f"only {sorted(names)}")
+            require(names >= RESULT, f"only {sorted(names)}")
             for name in names:
                 if name.endswith(".json"):
                     json.loads((place / name).read_text(), parse_constant=_no_constant)

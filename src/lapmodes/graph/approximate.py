@@ -272,7 +272,7 @@ def _kmeans_groups(X: Array, rows: Array, n_groups: int, rng: np.random.RandomSt
     sample = X[np.sort(rng.choice(rows, min(rows.size, n_groups * SAMPLE_PER_CELL), replace=False))]
     centers = sample[rng.choice(len(sample), n_groups, replace=False)]
     for _ in range(LLOYD_STEPS):
-        labels = _nearest_center(sample, centers, threads)
+        labels = _first(sample, centers, 1, threads)[:, 0]
         members = csr_array(
             (np.ones_like(labels, X.dtype), labels, np.arange(labels.size + 1)), (labels.size, n_groups)
         )
@@ -280,15 +280,10 @@ def _kmeans_groups(X: Array, rows: Array, n_groups: int, rng: np.random.RandomSt
         centers = np.where(count[:, None] > 0, (members.T @ sample) / np.maximum(count, 1)[:, None], centers)
         centers = np.ascontiguousarray(centers, dtype=X.dtype)
     pieces = (X[rows[start : start + CHUNK_ROWS]] for start in range(0, rows.size, CHUNK_ROWS))
-    labels = np.concatenate([_nearest_center(piece, centers, threads) for piece in pieces])
+    labels = np.concatenate([_first(piece, centers, 1, threads)[:, 0] for piece in pieces])
     order = np.argsort(labels, kind="stable")
     cuts = np.searchsorted(labels[order], np.arange(1, n_groups))
     return [part for part in np.split(rows[order], cuts) if part.size]
-
-
-def _nearest_center(X: Array, centers: Array, threads: int) -> Array:
-    """Number of the centre nearest to each row."""
-    return _first(X, centers, 1, threads)[:, 0]
 
 
 class CellSearch:
