@@ -16,7 +16,7 @@ test: $(VENV)/installed-test ## run the tests
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest tests -n 2
 
 test-oldest: $(BIN)/python ## run the tests with the oldest declared versions, in an environment of their own
-	$(BIN)/python benchmarks/oldest.py --run
+	$(BIN)/python .ci/oldest.py --run
 
 fuzz: $(VENV)/installed-test ## attack fits, readers, models and the command line for MINUTES=5; failures in fuzz-failures/
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m fuzz --minutes $(MINUTES)
@@ -25,10 +25,11 @@ faults: $(VENV)/installed-test ## kill, interrupt and starve TIMES=100 runs of e
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m fuzz.faults --times $(TIMES)
 
 sanitize: $(VENV)/installed-test ## the native core under AddressSanitizer, UndefinedBehaviorSanitizer and ThreadSanitizer
-	PYTHON=$(abspath $(BIN))/python sh fuzz/sanitize.sh
+	$(BIN)/python -m pip install --quiet nanobind cmake ninja
+	PATH=$(abspath $(BIN)):$$PATH PYTHON=$(abspath $(BIN))/python sh .ci/sanitize.sh
 
 licences: $(VENV)/installed-test ## list what the library depends on, with versions and licences
-	$(BIN)/python benchmarks/licences.py
+	$(BIN)/python .ci/licences.py
 
 bench: $(VENV)/installed-test ## benchmarks in ten minutes, ratios in results/benchmarks; real data through LAPMODES_DATA
 	$(BIN)/python benchmarks/sweep.py --clusters 20 100 --dtypes float32 --orders local

@@ -357,3 +357,44 @@ sys.exit(main())
 def test_an_interruption_during_imports_shows_no_traceback(module):
     done = subprocess.run([sys.executable, "-c", INTERRUPTED, module], capture_output=True, text=True)
     assert done.returncode == 130 and done.stderr.strip() == "Interrupted: nothing was written."
+
+
+FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "fine", "a=b", ""]
+
+
+@pytest.fixture
+def formulas_csv(here):
+    rows = "\n".join(f'{i % 2 * 9 + i / 50},{i % 7},"{FORMULAS[i % 8]}",x{i}' for i in range(40))
+    (here / "data.csv").write_text(f"a,b,=kind,name\n{rows}\n")
+    return here / "data.csv"
+
+
+def texts(file, column):
+    import csv
+
+    with open(file, newline="") as stream:
+        return [row[column] for row in csv.DictReader(stream)]
+
+
+def test_formulas_are_marked_as_text_where_that_is_asked_for(lapmodes, here, formulas_csv):
+    words = ("-k", "2", "--keep", "=kind,name", "--no-report", "-q")
+    assert lapmodes("fit", "data.csv", *words, "-o", "plain").exit_code == 0
+    assert lapmodes("fit", "data.csv", *words, "-o", "safe", "--no-formulas").exit_code == 0
+    assert lapmodes("predict", "safe", "data.csv", "-o", "p.csv", "--keep", "=kind", "--no-formulas").exit_code == 0
+    as_is = [FORMULAS[i % 8] for i in range(40)]
+    marked = [f"'{text}" if text[:1] in tuple("=+-@\t") and text else text for text in as_is]
+    assert [text.strip() for text in texts(here / "plain" / "assignments.csv", "=kind")] == [t.strip() for t in as_is]
+    assert texts(here / "safe" / "assignments.csv", "'=kind") == marked
+    assert texts(here / "p.csv", "'=kind") == marked
+    assert texts(here / "safe" / "assignments.csv", "name") == [f"x{i}" for i in range(40)]
+    assert all(text[:1] not in tuple("=+-@") for text in texts(here / "safe" / "exemplars.csv", "'=kind") if text)
+    assert "no_formulas = true" in (here / "safe" / "parameters.toml").read_text()
+
+
+def test_only_delimited_text_is_marked():
+    from lapmodes.files.results import without_formulas
+
+    columns = pa.table({"=a": ["=1", None], "b": [-1.0, 2.0]})
+    assert without_formulas(columns, ".parquet") is columns
+    marked = without_formulas(columns, ".csv")
+    assert marked.to_pydict() == {"'=a": ["'=1", None], "b": [-1.0, 2.0]}
