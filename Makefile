@@ -4,13 +4,32 @@ BIN := $(VENV)/bin
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/lapmodes/native/*)
 FILES := $(shell find src -name '*.py')
 
-.PHONY: demo test slow bench lint docs clean
+.PHONY: demo test test-oldest slow bench fuzz faults sanitize licences lint docs clean
+
+MINUTES ?= 5
+TIMES ?= 100
 
 demo: $(VENV)/installed-plot ## draw the paper's figures 2 and 3 into demo/
 	$(BIN)/python -m lapmodes.paper.demo
 
 test: $(VENV)/installed-test ## run the tests
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest tests -n 2
+
+test-oldest: $(BIN)/python ## run the tests with the oldest declared versions, in an environment of their own
+	$(BIN)/python .ci/oldest.py --run
+
+fuzz: $(VENV)/installed-test ## attack fits, readers, models and the command line for MINUTES=5; failures in fuzz-failures/
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m fuzz --minutes $(MINUTES)
+
+faults: $(VENV)/installed-test ## kill, interrupt and starve TIMES=100 runs of each command; count what is left
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m fuzz.faults --times $(TIMES)
+
+sanitize: $(VENV)/installed-test ## the native core under AddressSanitizer, UndefinedBehaviorSanitizer and ThreadSanitizer
+	$(BIN)/python -m pip install --quiet nanobind cmake ninja
+	PATH=$(abspath $(BIN)):$$PATH PYTHON=$(abspath $(BIN))/python sh .ci/sanitize.sh
+
+licences: $(VENV)/installed-test ## list what the library depends on, with versions and licences
+	$(BIN)/python .ci/licences.py
 
 bench: $(VENV)/installed-test ## benchmarks in ten minutes, ratios in results/benchmarks; real data through LAPMODES_DATA
 	$(BIN)/python benchmarks/sweep.py --clusters 20 100 --dtypes float32 --orders local

@@ -70,7 +70,7 @@ BAD_CALLS = {
     "verbose is text": (fit(verbose="yes"), "'verbose' parameter .* True, False or a callable"),
     "text prior weight": (
         fit(prior_weight="auto"),
-        "'prior_weight' parameter .* finite float of at least 0. Got 'auto'",
+        "'prior_weight' parameter .* a float from 0 to 1e.15. Got 'auto'",
     ),
     "negative prior weight": (fit(prior_weight=-1.0), "'prior_weight' parameter .* Got -1.0"),
     "infinite prior weight": (fit(prior_weight=np.inf), "'prior_weight' parameter .* Got inf"),

@@ -39,11 +39,11 @@ ROOMS = {
     "_n_clusters": {"plotting", "_gaussians", "_settings", "_validation", "start", "graph"}
     | {"_progress", "_records", "_rows"},
     "plotting": {"metrics", "_records", "_rows"},
-    "_persistence": {"_predict", "_fit", "_row_map", "_settings", "_archives", "_records", "graph"},
+    "_persistence": {"_predict", "_fit", "_row_map", "_settings", "_validation", "_archives", "_records", "graph"},
     "_predict": {"_fit", "_row_map", "_settings", "_validation", "metrics", "graph", "solve", "_records", "_rows"},
     "_fit": {"start", "_settings", "_validation", "graph", "solve", "_progress", "_records", "_rows"},
     "start": BASE | {"_gaussians", "graph", "solve"},
-    "_settings": {"_native", "_validation", "graph", "solve"},
+    "_settings": {"_native", "_validation", "_records", "graph", "solve"},
     "_row_map": {"_native", "_validation", "graph", "_records", "_rows"},
     "metrics": {"solve", "_records", "_rows"},
     "graph": BASE,

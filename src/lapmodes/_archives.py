@@ -11,6 +11,10 @@ import numpy as np
 
 FALLBACK = 8 * 2**30
 """Bytes assumed where the system does not tell."""
+HARMLESS, MOST_TIMES = 2**28, 100
+"""What a file unpacks to may be so many bytes, or as many times its size; no ordinary table is packed tighter."""
+MOST_MEMBERS = 10_000
+"""Arrays in one archive."""
 
 
 def available_memory() -> int:
@@ -28,37 +32,57 @@ def available_memory() -> int:
         return FALLBACK
 
 
-def check_fits(size: int) -> None:
-    """Refuse what unpacks to more than the memory there is."""
+def check_fits(size: int, file: str | os.PathLike[str] | None = None) -> None:
+    """Refuse what unpacks to more than the memory there is, or to far more than a file of its size ever does."""
     limit = available_memory()
     if size > limit:
         raise ValueError(f"it unpacks to {size / 2**30:.1f} GiB, more than the {limit / 2**30:.1f} GiB of free memory")
+    if file is not None and size > max(HARMLESS, MOST_TIMES * os.path.getsize(file)):
+        raise ValueError(
+            f"it unpacks to {size / 2**20:,.0f} MiB, more than {MOST_TIMES} times its size: a damaged or malicious "
+            "file. If you trust it, unpack it or save it without packing"
+        )
 
 
 def array_header(stream: IO[bytes]) -> tuple[tuple[int, ...], Any]:
     """Shape and type that an array declares; ValueError if it is none, or holds Python objects."""
-    version = np.lib.format.read_magic(stream)
-    if version not in ((1, 0), (2, 0)):
-        raise ValueError(f"its format version {version} is not known")
-    reader = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, _, dtype = reader(stream)
+    try:
+        version = np.lib.format.read_magic(stream)
+        readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+        shape, _, dtype = readers[version](stream)
+        size = prod(shape) * dtype.itemsize
+    except Exception as error:  # NumPy lets through whatever a broken header makes Python's parser raise
+        raise ValueError("the header of its array is damaged") from error
     if dtype.hasobject:
         raise ValueError("it holds Python objects, which could run code; only numbers and text are read")
+    if min(shape, default=0) < 0 or size < 0:
+        raise ValueError("the header of its array is damaged")
     return shape, dtype
 
 
+def check_array_file(file: str | os.PathLike[str]) -> None:
+    """Refuse an `.npy` that holds objects, or less than it declares."""
+    with open(file, "rb") as stream:
+        shape, dtype = array_header(stream)
+        if prod(shape) * dtype.itemsize > os.path.getsize(file) - stream.tell():
+            raise ValueError("it is cut off")
+
+
 def check_archive(file: str | os.PathLike[str]) -> None:
-    """Refuse an `.npz` that lies about its sizes, holds objects, or would not fit into memory."""
+    """Refuse an `.npz` that lies about its sizes, holds objects, or would take far more memory than its size."""
     total = 0
     with zipfile.ZipFile(file) as archive:
-        for member in archive.infolist():
+        members = archive.infolist()
+        if len(members) > MOST_MEMBERS:
+            raise ValueError(f"it holds {len(members):,} arrays")
+        for member in members:
             with archive.open(member) as stream:
                 shape, dtype = array_header(stream)
             declared = prod(shape) * dtype.itemsize
             if declared > member.file_size:
                 raise ValueError(f"its array {member.filename!r} is cut off")
             total += member.file_size
-    check_fits(total)
+    check_fits(total, file)
 
 
 FLOATS = ("C", "bandwidth", "sample_weight", "affinity_scale", "anchor_places", "anchor_mass")

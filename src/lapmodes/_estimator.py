@@ -18,10 +18,10 @@ from ._n_clusters import choose_n_clusters
 from ._persistence import save_model
 from ._predict import NewPoints, Trained
 from ._progress import Progress, watch
-from ._records import Array
+from ._records import Array, Units
 from ._row_map import RowMap
 from ._rows import largest_values
-from ._settings import CONSTRAINTS, OldAttribute, Settings, doubts_about, refuses_old_names, resolve_settings
+from ._settings import CONSTRAINTS, OldAttribute, Settings, doubts_about, in_units, refuses_old_names, resolve_settings
 from ._validation import (
     MANY_ENTRIES,
     Given,
@@ -273,6 +273,9 @@ class LaplacianKModes(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, New
         values = {name: getattr(self, name) for name in CONSTRAINTS}
         settings = resolve_settings(type(self).__name__, values, given["graph"] is not None, steps)
         X = self._validate(X, reset=True)
+        units = Units.of(X)
+        if units.exponent:
+            X, settings = units.inside(X), in_units(settings, units, X.dtype)
         n, K = X.shape[0], settings.n_clusters
         if n < K:
             raise ValueError(f"n_samples={n} should be >= n_clusters={K}. Ask for fewer clusters.")
@@ -281,35 +284,37 @@ class LaplacianKModes(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, New
         if all(value is None for value in given.values()):
             checked = Given()
         else:
-            checked = check_given(X, K, settings.sparse, given)
+            checked = check_given(X, K, settings.sparse, given, units)
         rows = RowMap.of(X, checked, settings.threads)
         points = rows.take(X)
         if checked.graph is None:
             for doubt in doubts_about(settings, X, points.shape[0], getattr(self, "feature_names_in_", None)):
                 warn(doubt, InputWarning)
-        if points.shape[0] < max(K, 2):
+        distinct = points.shape[0]
+        if distinct < max(K, 2):
             rows = RowMap.of(X, checked, settings.threads, merge=False)
             points = rows.take(X)
         given_rows = rows.take_given(checked, X.dtype)
         if settings.chosen_by_data:
-            K = choose_n_clusters(points, given_rows, settings, progress)
+            K = choose_n_clusters(points, given_rows, settings, progress) if distinct > 1 else 1
             settings = replace(settings, n_clusters=K)
         if not isinstance(settings.init, str):
-            init = check_init(settings.owner, settings.init, n, X.shape[1], K)
+            init = check_init(settings.owner, settings.init, X, K, units)
             settings = replace(settings, init=(init[0], rows.take(init[1])) if isinstance(init, tuple) else init)
         return settings, rows, prepare(points, given_rows, settings, progress)
 
     def _validate(self, X: Any, reset: bool) -> Any:
         """X as a finite array or canonical CSR matrix, its rows of unit length for the cosine metric."""
-        X = validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            order="C",
-            ensure_min_samples=2 if reset else 1,
-        )
+        with np.errstate(over="ignore", invalid="ignore"):  # sums of huge numbers, by which finite ones are known
+            X = validate_data(
+                self,
+                X,
+                reset=reset,
+                accept_sparse="csr",
+                dtype=[np.float64, np.float32],
+                order="C",
+                ensure_min_samples=2 if reset else 1,
+            )
         if issparse(X):
             X = canonical(X)
         return unit_rows(X) if (self.metric if reset else self._trained.metric) == "cosine" else X
@@ -317,19 +322,23 @@ class LaplacianKModes(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, New
     def _store(self, trained: Trained) -> None:
         """Everything that a user reads, in the order of the samples."""
         rows, problem, solution = trained.rows, trained.fitted.problem, trained.fitted.solution
+        units, power = problem.points.units, 2 if problem.in_kmeans_limit else 0
         self.assignments_ = rows.spread(solution.Z)
         self.labels_ = rows.spread(solution.labels)
         self.probabilities_ = largest_values(self.assignments_)
-        self.cluster_centers_ = solution.C
+        self.cluster_centers_ = units.outside(solution.C)
         self.n_clusters_ = int(solution.C.shape[0])
         self.exemplars_ = rows.take(np.arange(rows.n_samples))[nearest_points(problem.points, solution.C)]
-        self.objective_ = solution.objective
-        self.gap_ = solution.gap
+        self.objective_ = float(units.outside(solution.objective, power))
+        self.gap_ = float(units.outside(solution.gap, power))
         self.status_ = solution.status.name
         self.n_iter_ = len(solution.history)
-        self.history_ = solution.history
-        self.lam_ = problem.lam
-        self.bandwidth_ = rows.spread(problem.bandwidth) if np.ndim(problem.bandwidth) else float(problem.bandwidth)
+        self.history_ = solution.history if units.exponent == 0 else solution.history.copy()
+        for name, own in (("objective", power), ("gap", power), ("moved", 1)) if units.exponent else ():
+            self.history_[name] = units.outside(solution.history[name], own)
+        self.lam_ = float(units.outside(problem.lam, power))
+        width = units.outside(problem.bandwidth)
+        self.bandwidth_ = rows.spread(width) if np.ndim(width) else float(width)
         self.prior_ = rows.spread(problem.prior)
         self.graph_ = rows.spread_graph(problem.graph.affinity)
         self.n_components_ = int(problem.graph.component.max()) + 1

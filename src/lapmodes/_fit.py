@@ -13,7 +13,7 @@ from ._progress import Progress, Step
 from ._records import MANY_POINTS, Array, Graph, Neighbors, Points, Problem, Solution, Start, StartInputs, Status
 from ._rows import one_hot, replaced_rows
 from ._settings import Settings
-from ._validation import Given
+from ._validation import Given, check_lam
 from .graph.affinity import (
     ENTROPIC_REACH,
     Affinity,
@@ -67,7 +67,7 @@ class Fitted:
 
 def prepare(X: Any, given: Given, settings: Settings, progress: Progress) -> Prepared:
     """Search neighbours once, build the graph, and resolve lam and bandwidth."""
-    points, kind, threads = Points(X, settings.threads), settings.affinity, settings.threads
+    points, kind, threads = Points(X, settings.threads, settings.units), settings.affinity, settings.threads
     index, neighbors = _find_neighbors(X, given, settings, progress)
     bandwidth = settings.bandwidth
     if isinstance(bandwidth, str):
@@ -92,6 +92,10 @@ def prepare(X: Any, given: Given, settings: Settings, progress: Progress) -> Pre
         W = link_pairs(W, given.must_link)
     graph = build_graph(W, settings.laplacian, given.sample_weight)
     lam = auto_lam(graph, points, bandwidth, given.sample_weight) if settings.lam is None else settings.lam
+    typed = [settings.lam] if not isinstance(settings.steps, list) else [each for each, _ in settings.steps]
+    for each in typed:
+        if isinstance(each, float) and each > 0:
+            check_lam(settings.owner, each, graph.diagonal)
     problem = Problem(
         points, graph, lam, bandwidth, given.sample_weight, prior_weight=settings.prior_weight, known=given.known
     )

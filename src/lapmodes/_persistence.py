@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from numbers import Integral
 from pathlib import Path
 from typing import Any, BinaryIO
 from uuid import uuid4
@@ -17,13 +17,16 @@ from scipy.sparse import csr_array, issparse
 from ._archives import check_archive, check_arrays
 from ._fit import Fitted
 from ._predict import Trained
-from ._records import Array, Points, Problem, Solution, Status
+from ._records import HISTORY, REACH, Array, Points, Problem, Solution, Status, Units
 from ._row_map import RowMap
-from ._settings import CONSTRAINTS, check_parameters, effective_threads
+from ._settings import CONSTRAINTS, MOST_EXPONENT, check_parameters, effective_threads, is_number
+from ._validation import check_lam
 from .graph.affinity import Affinity
 from .graph.anchors import Anchors
 from .graph.laplacian import build_graph
 
+OFF_SIMPLEX = 1e-4
+"""How far the sum of shares in a file may be from 1."""
 FORMAT = 2
 """Everything in the file is in the order of the fit's rows; `sample_of` and `row_of` name the samples."""
 
@@ -59,6 +62,7 @@ def _header(model: Any, notes: dict[str, str]) -> dict[str, Any]:
         "gap": fitted.solution.gap,
         "status": [fitted.solution.status.name, fitted.solution.status.message],
         "recall": fitted.recall,
+        "exponent": trained.units.exponent,
         "affinity": rule and {"kind": rule.kind, "n_neighbors": rule.n_neighbors, "width": rule.width},
         "n_neighbors": trained.n_neighbors,
         "metric": trained.metric,
@@ -113,6 +117,8 @@ def load(file: str | os.PathLike[str]) -> Any:
         Fitted, of the class that was saved. Starts that were given as arrays, a random state that was not a
         number, and a callable 'verbose' are not kept: they come back as the defaults.
     """
+    with open(file, "rb"):
+        pass  # that there is no such file, or no permission, is said in the usual words
     try:
         check_archive(file)
         with open(file, "rb") as stream, np.load(stream, allow_pickle=False) as stored:
@@ -129,7 +135,7 @@ def load(file: str | os.PathLike[str]) -> Any:
         _restore(model, header, data)
     except OtherFormatError:
         raise
-    except (ValueError, ArithmeticError, LookupError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
+    except Exception as error:  # zipfile, NumPy and JSON raise many kinds
         raise ValueError(
             f"{os.fspath(file)!r} is not a lapmodes model, or it is damaged. Save the model again with model.save()."
         ) from error
@@ -149,11 +155,17 @@ def _check_header(model: Any, header: dict[str, Any]) -> None:
     fitted = {name: header[name] for name in ("lam", "n_neighbors", "metric", "laplacian", "prior_weight")}
     check_parameters(owner, values)
     check_parameters(owner, values | fitted)
+    numbers = [header[name] for name in ("objective", "gap", "recall")]
     if (rule := header["affinity"]) is not None:
         check_parameters(owner, values | {"affinity": rule["kind"], "n_neighbors": rule["n_neighbors"]})
-        float(rule["width"])
+        check_parameters(owner, values | {"bandwidth": rule["width"]})
+        numbers.append(rule["width"])
+    if not all(is_number(number) for number in numbers) or header["gap"] < 0:
+        raise ValueError("the objective, its gap, the recall and the width are not those of a fit")
     if not isinstance(header["notes"], dict) or len(header["status"]) != 2:
         raise ValueError("notes and status are not those of a fit")
+    if not is_number(header["exponent"], Integral) or abs(header["exponent"]) > max(MOST_EXPONENT.values()):
+        raise ValueError("the units are not those of a fit")
 
 
 def _restore(model: Any, header: dict[str, Any], data: dict[str, Array]) -> None:
@@ -169,7 +181,7 @@ def _restore(model: Any, header: dict[str, Any], data: dict[str, Array]) -> None
     )
     width = data["bandwidth"]
     problem = Problem(
-        Points(_unpack("X", data), effective_threads(model.n_jobs)),
+        Points(_unpack("X", data), effective_threads(model.n_jobs), Units(header["exponent"])),
         build_graph(_unpack("graph", data), header["laplacian"]),
         float(header["lam"]),
         width if width.ndim else float(width),
@@ -181,12 +193,45 @@ def _restore(model: Any, header: dict[str, Any], data: dict[str, Array]) -> None
     rule = header["affinity"]
     affinity = None if rule is None else Affinity(**rule, scale=data.get("affinity_scale"), anchors=_anchors(data))
     rows = RowMap(int(header["n_samples"]), data.get("sample_of"), data.get("row_of"))
+    _check_values(problem, solution, affinity)
     fitted = Fitted(problem, solution, affinity, None, float(header["recall"]))
     model.n_features_in_ = int(problem.points.X.shape[1])
     if "feature_names" in data:
         model.feature_names_in_ = data["feature_names"].astype(object)
     model.notes_ = {str(name): str(text) for name, text in header["notes"].items()}
     model._store(Trained(fitted, rows, int(header["n_neighbors"]), header["metric"], header["laplacian"]))
+
+
+def _check_values(problem: Problem, solution: Solution, affinity: Affinity | None) -> None:
+    """Refuse numbers that no fit has: such as would make an answer that is no number, or a row off the simplex."""
+    X, W, known = problem.points.X, problem.graph.affinity, [problem.sample_weight]
+    lengths, weights = [X, solution.C], [W, solution.Z, problem.prior, problem.sample_weight]
+    if affinity is not None and affinity.anchors is not None:
+        lengths, weights = [*lengths, affinity.anchors.places], [*weights, affinity.anchors.half]
+        known.append(affinity.anchors.mass)
+    widths = np.atleast_1d(problem.bandwidth)
+    if widths.size > 1:
+        known.append(widths)
+    if affinity is not None and affinity.scale is not None:
+        known.append(affinity.scale)
+    limit = 2.0 ** REACH[X.dtype]
+    longest = limit if problem.points.units.exponent == 0 else 2.0
+    fits = all(_within(each, -longest, longest) for each in lengths) and bool((widths > 0).all())
+    fits = fits and all(_within(each, 0.0, limit) for each in weights if each is not None)
+    fits = fits and all(_within(each, 2.0**-1000, limit) for each in known if each is not None)
+    shares = [each for each in (solution.Z, problem.prior) if each is not None]
+    fits = fits and all(np.abs(each.sum(axis=1) - 1).max() < OFF_SIMPLEX for each in shares)
+    history = solution.history
+    fits = fits and history.dtype == HISTORY and all(np.isfinite(history[name]).all() for name in HISTORY.names or ())
+    if not fits or any(each.dtype != X.dtype for each in (solution.C, W, *shares)):
+        raise ValueError("its numbers are not those of a fit")
+    check_lam("load", problem.lam, problem.graph.diagonal)
+
+
+def _within(values: Any, low: float, high: float) -> bool:
+    """Whether all numbers lie between both."""
+    data = values.data if issparse(values) else values
+    return bool(data.size == 0 or (np.isfinite(data).all() and low <= data.min() <= data.max() <= high))
 
 
 def _anchors(data: dict[str, Array]) -> Anchors | None:

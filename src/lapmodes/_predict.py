@@ -15,15 +15,15 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ._fit import Fitted, resolve_bandwidth
-from ._records import MANY_POINTS, Array, Neighbors, Points
+from ._records import MANY_POINTS, Array, Neighbors, Points, Units
 from ._row_map import RowFinder, RowMap
-from ._rows import as_dense, as_rows, column_sums, scaled_rows
+from ._rows import as_dense, as_rows, column_sums, scaled_rows, with_unit_sums
 from ._settings import effective_threads
-from ._validation import MANY_ENTRIES, check_cross_graph, check_dense_fits
+from ._validation import MANY_ENTRIES, check_cross_graph, check_dense_fits, in_reach
 from .graph.affinity import directed, neighbors_needed
 from .graph.neighbors import NeighborIndex, make_index
 from .metrics import outlier_scores
-from .solve.mapping import Reference, Tails, fit_tails, log_cluster_sums, map_points
+from .solve.mapping import LOWEST, Reference, Tails, fit_tails, log_cluster_sums, map_points
 from .solve.objective import kernel_values
 
 CHUNK_ROWS = 2**16
@@ -54,7 +54,7 @@ class NewPoints(TransformerMixin):
     def training_points_(self) -> Any:
         """The points that new ones are compared with: those of the fit with a weight above 0, in any order."""
         check_is_fitted(self)
-        return self._trained.X
+        return self._trained.units.outside(self._trained.X)
 
     def _checked(self, X: Any) -> Any:
         """New points in the format and precision of the training points."""
@@ -129,7 +129,7 @@ class NewPoints(TransformerMixin):
         X, trained, threads = self._checked(X), self._trained, effective_threads(self.n_jobs)
         points, C = Points(X, threads), trained.fitted.solution.C
         if trained.fitted.problem.in_kmeans_limit:
-            return np.sqrt(-kernel_values(points, C, 1.0, squared=True))
+            return trained.units.outside(np.sqrt(-kernel_values(points, C, 1.0, squared=True)))
         return kernel_values(points, C, trained.widths(trained.neighbors_of(X), threads))
 
     @available_if(_has_density)  # type: ignore[untyped-decorator]
@@ -141,14 +141,15 @@ class NewPoints(TransformerMixin):
         X : array-like or CSR matrix of shape (n_queries, n_features)
             New points. Exact sums over all training points: time grows with n_queries times n_samples.
         log : bool, default=False
-            Return logarithms, which do not overflow in high dimension.
+            Return logarithms: densities in high dimension are often too large or small for a number, which then is the
+            largest one or 0. The logarithm of no density at all is -1e300.
 
         Returns
         -------
         ndarray of shape (n_queries, n_clusters)
         """
         found, _ = log_densities(self._trained, self._checked(X), effective_threads(self.n_jobs))
-        return found if log else np.exp(found)
+        return found if log else np.exp(np.minimum(found, np.log(np.finfo(np.float64).max)))
 
     @available_if(_has_density)  # type: ignore[untyped-decorator]
     def score_samples(self, X: Any) -> Array:
@@ -243,6 +244,11 @@ class Trained:
         return self.fitted.problem.points.X
 
     @property
+    def units(self) -> Units:
+        """Those of the training points, beside the user's."""
+        return self.fitted.problem.points.units
+
+    @property
     def n_clusters(self) -> int:
         """Number of clusters."""
         return int(self.fitted.solution.C.shape[0])
@@ -291,7 +297,7 @@ class Trained:
             X = X.toarray()
         elif issparse(self.X) and not issparse(X):
             X = csr_array(X)
-        return X.astype(self.X.dtype, copy=False)
+        return in_reach("The new points", X, self.X.dtype, self.units)
 
     def neighbors_of(self, X: Any) -> Neighbors | None:
         """Training neighbours of new points, as many as affinity and bandwidth ask for."""
@@ -333,6 +339,8 @@ def _map_chunk(trained: Trained, X: Any, cross: Any, threads: int, out: Array) -
             assert neighbors is not None
             cross = directed(*affinity.weigh(neighbors, threads), trained.X.shape[0])
     map_points(Points(X, threads), cross, trained.widths(neighbors, threads), trained.reference, out)
+    if out.dtype == np.float32:
+        with_unit_sums(out)
     if not trained.needs_cross_graph:
         found, rows = trained.finder.find(X, threads)
         out[found] = as_dense(trained.fitted.solution.Z[rows])
@@ -360,10 +368,11 @@ def log_densities(trained: Trained, X: Any, threads: int) -> tuple[Array, Array]
     if problem.sample_weight is not None:
         Z = scaled_rows(Z, problem.sample_weight)
     mass = column_sums(Z)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    sums = log_cluster_sums(Points(trained.X, threads), Points(X, threads), Z, problem.bandwidth)
+    with np.errstate(divide="ignore"):
         log_mass = np.log(mass)
-        sums = log_cluster_sums(Points(trained.X, threads), Points(X, threads), Z, problem.bandwidth)
-        densities = np.where(mass > 0, sums - log_mass, -np.inf)
+    per_volume = trained.X.shape[1] * trained.units.exponent * np.log(2.0)
+    densities = np.where(mass > 0, np.maximum(sums - per_volume - log_mass, LOWEST), LOWEST)
     return densities, log_mass - np.log(mass.sum())
 
 

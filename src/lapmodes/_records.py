@@ -23,6 +23,48 @@ SAME = 1e-9
 """Where the best of several is taken, differences up to this are none, and the first one counts: rounding must not
 choose."""
 CHUNK_ENTRIES = 2**16
+ORDINARY = {np.dtype(np.float32): 30, np.dtype(np.float64): 100}
+"""Numbers between 2 to minus this and 2 to this are worked on as they are."""
+REACH = {np.dtype(np.float32): 55, np.dtype(np.float64): 500}
+"""The squares of numbers up to 2 to this can be summed, and those of numbers down to 2 to minus this are not lost."""
+
+
+@dataclass(frozen=True)
+class Units:
+    """The power of two by which huge or tiny points are divided before the work, as their squares are no numbers.
+
+    Ordinary points are left alone. A power of two changes no digit of a result, only its exponent.
+    """
+
+    exponent: int = 0
+
+    @staticmethod
+    def of(X: Any) -> Units:
+        """Those in which the largest of these numbers is near 1; none if it is ordinary."""
+        values = X.data if issparse(X) else X
+        largest = float(max(values.max(initial=0), -values.min(initial=0)))
+        exponent = int(np.frexp(largest)[1])
+        return Units() if largest == 0 or abs(exponent) <= ORDINARY[X.dtype] else Units(exponent)
+
+    @property
+    def around(self) -> float:
+        """About the largest of the user's numbers."""
+        return float(np.ldexp(0.5, self.exponent))
+
+    def inside(self, values: Any, power: int = 1) -> Any:
+        """A user's lengths (to this power) in the units of the work."""
+        return self._times(values, -power * self.exponent)
+
+    def outside(self, values: Any, power: int = 1) -> Any:
+        """Lengths of the work (to this power) in the user's units."""
+        return values if self.exponent == 0 else self._times(values, power * self.exponent)
+
+    def _times(self, values: Any, exponent: int) -> Any:
+        if issparse(values):
+            scaled = values.copy()
+            scaled.data = np.ldexp(values.data, exponent)
+            return scaled
+        return np.ldexp(values, exponent)
 
 
 @dataclass(frozen=True)
@@ -32,6 +74,8 @@ class Points:
     X: Any
     """A C-contiguous array or a CSR matrix, of float32 or float64."""
     threads: int = 1
+    units: Units = Units()
+    """Those of X, beside the user's."""
 
     @property
     def n(self) -> int:
@@ -56,12 +100,12 @@ class Points:
         else:
             rows = max(1, CHUNK_ENTRIES // X.shape[1])
             parts = ((X[i : i + rows] - mean).ravel() for i in range(0, self.n, rows))
-            total = sum(float(part @ part) for part in parts) / self.n
+            total = sum(float(np.square(part).sum()) for part in parts) / self.n
         return float(np.sqrt(max(total, 0.0)))
 
     def take(self, selection: Any) -> Points:
         """Some of the points."""
-        return Points(self.X[selection], self.threads)
+        return replace(self, X=self.X[selection])
 
     def rows(self, selection: Array) -> Array:
         """Some rows as a dense array."""

@@ -52,7 +52,7 @@ class RowMap:
         samples = None if kept.all() else np.flatnonzero(kept)
         many = kept.sum() > ORDERED_ROWS
         if many and not issparse(X) and given.graph is None and given.neighbors is None:
-            order = local_order(X if samples is None else X[samples])
+            order = local_order(X if samples is None else X[samples], threads=threads)
             samples = order if samples is None else samples[order]
         if samples is None:
             return RowMap(n)
@@ -108,11 +108,11 @@ class RowMap:
         return whole
 
 
-def local_order(X: Array, seed: int = 0) -> Array:
+def local_order(X: Array, seed: int = 0, threads: int = 1) -> Array:
     """The rows by the cells of a partition of space: near rows have near numbers."""
     if X.shape[1] <= TREE_DIMENSIONS:
         return np.asarray(cKDTree(X, leafsize=LEAF_ROWS, balanced_tree=False).indices)
-    return Cells.of(X, seed).rows.order.astype(np.intp)
+    return Cells.of(X, seed, threads).rows.order.astype(np.intp)
 
 
 def first_equal_rows(X: Any, threads: int, labels: Array | None = None, weight: Array | None = None) -> Array | None:

@@ -12,6 +12,8 @@ from scipy.sparse import csr_array, issparse, vstack
 Array = NDArray[Any]
 MOST_SIZE = 1000
 """What the heaviest point counts at most, where the lightest counts one."""
+OFF_ONE = 9e-7
+"""How far from 1 the sum of a row of shares may be."""
 
 
 def one_hot(labels: Array, K: int, dtype: Any, *, sparse: bool = False) -> Any:
@@ -78,6 +80,18 @@ def scaled_rows(Z: Any, factor: Array) -> Any:
         return Z * factor[:, None]
     data = Z.data * np.repeat(factor, np.diff(Z.indptr))
     return csr_array((data, Z.indices, Z.indptr), shape=Z.shape)
+
+
+def with_unit_sums(Z: Any) -> Any:
+    """Rows of shares, in place: those whose sums single precision has moved away from 1 are divided by them."""
+    sums = np.asarray(Z.sum(axis=1, dtype=np.float64)).ravel()
+    off = np.abs(sums - 1) > OFF_ONE
+    if not off.any():
+        return Z
+    sums[~off] = 1.0
+    entries, factor = (Z.data, np.repeat(sums, np.diff(Z.indptr))) if issparse(Z) else (Z, sums[:, None])
+    np.divide(entries, factor, out=entries, casting="same_kind")
+    return Z
 
 
 def same_rows(one: Any, two: Any) -> bool:

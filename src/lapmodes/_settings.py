@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import wraps
 from numbers import Integral, Real
 from typing import Any, ParamSpec
@@ -12,6 +12,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from . import _native
+from ._records import Units
 from ._validation import parameter_error
 from .graph.affinity import KINDS
 from .solve.alternate import Stopping
@@ -21,10 +22,17 @@ P = ParamSpec("P")
 INITS = ("auto", "consensus", "k-means", "k-means++", "random", "spectral")
 GAP = 1e-4
 """Relative gap to which the assignment steps are solved, unless `tol` asks for less."""
+LARGEST_WEIGHT = 1e15
+"""Of the prior: beyond it nothing else could be seen."""
+MOST_THREADS = 256
 FEW_NEIGHBORS = 11
 """That fewer than these are all other samples is no surprise."""
 SPREAD_ROWS = 10_000
 """Rows on which the spread of columns is looked at."""
+MOST_EXPONENT = {np.dtype(np.float32): 120, np.dtype(np.float64): 1000}
+"""Of two, in the largest number of X: then distances can be said in the units of the user."""
+MOST_SQUARED = 450
+"""Exponent of two up to which squares of points, and sums of them, are numbers in the units of the user too."""
 DECIDES = (0.999, 0.9)
 """Share of the variance from which on a column decides all distances, of two columns and of more."""
 
@@ -68,7 +76,10 @@ CONSTRAINTS: dict[str, tuple[str, Callable[[Any], bool]]] = {
         f"one of {_quoted(INITS)}, an array of modes or a tuple (modes, assignments)",
         lambda value: not isinstance(value, str) or value in INITS,
     ),
-    "prior_weight": ("a finite float of at least 0", lambda value: is_number(value, low=0)),
+    "prior_weight": (
+        f"a float from 0 to {LARGEST_WEIGHT:.0e}",
+        lambda value: is_number(value, low=0) and value <= LARGEST_WEIGHT,
+    ),
     "n_init": ("an int of at least 1", lambda value: is_number(value, Integral, 1)),
     "max_iter": ("an int of at least 1", lambda value: is_number(value, Integral, 1)),
     "tol": ("a finite float of at least 0", lambda value: is_number(value, low=0)),
@@ -126,6 +137,8 @@ class Settings:
     steps: Any = None
     """The path to follow: None, a number of geometric steps, or a list of (lam, bandwidth); a name in it stands for
     the resolved value."""
+    units: Units = field(default_factory=Units)
+    """Those of the points, and of all lengths here."""
 
 
 def resolve_settings(owner: str, values: dict[str, Any], graph_given: bool, steps: Any = None) -> Settings:
@@ -158,6 +171,43 @@ def resolve_settings(owner: str, values: dict[str, Any], graph_given: bool, step
         random_state=values["random_state"],
         steps=steps,
     )
+
+
+def in_units(settings: Settings, units: Units, dtype: Any) -> Settings:
+    """The same settings for points in other units: lengths, and what is measured in their squares."""
+    if abs(units.exponent) > MOST_EXPONENT[dtype]:
+        raise ValueError(
+            f"X must hold numbers whose distances are numbers too, in {dtype}. The largest one is around "
+            f"{units.around:.0e}: divide X by it."
+        )
+    owner, kind, steps = settings.owner, settings.affinity, settings.steps
+    widths = [settings.bandwidth, *([width for _, width in steps] if isinstance(steps, list) else [])]
+    if abs(units.exponent) > MOST_SQUARED and (isinstance(steps, int) or np.inf in widths):
+        raise ValueError(
+            f"An infinite bandwidth measures squared distances, which are no numbers for values of X around "
+            f"{units.around:.0e}. Divide X by {units.around:.0e} first."
+        )
+    pairs = [(settings.lam, settings.bandwidth), *(steps if isinstance(steps, list) else [])]
+    pairs = [_in_units(owner, each, width, units) for each, width in pairs]
+    (lam, bandwidth), steps = pairs[0], pairs[1:] if isinstance(steps, list) else steps
+    affinity = (lambda distances: kind(units.outside(distances))) if callable(kind) else kind
+    return replace(settings, lam=lam, bandwidth=bandwidth, steps=steps, affinity=affinity, units=units)
+
+
+def _in_units(owner: str, lam: Any, bandwidth: Any, units: Units) -> tuple[Any, Any]:
+    """A pair of parameters in other units; a lam that goes with an infinite bandwidth is a squared length."""
+    found = []
+    for name, value, power in (("lam", lam, 2 if bandwidth == np.inf else 0), ("bandwidth", bandwidth, 1)):
+        if isinstance(value, (str, type(None))) or value in (0, np.inf):
+            found.append(value)
+            continue
+        with np.errstate(over="ignore", under="ignore"):
+            inside = float(units.inside(value, power))
+        if not np.finfo(np.float64).tiny < inside < np.inf:
+            expected = f"a number that can be compared with values of X around {units.around:.0e}"
+            raise parameter_error(owner, name, expected, value)
+        found.append(inside)
+    return found[0], found[1]
 
 
 def check_parameters(owner: str, values: dict[str, Any]) -> None:
@@ -249,4 +299,4 @@ def effective_threads(n_jobs: int | None) -> int:
         return int(_native.max_threads())
     from joblib import cpu_count
 
-    return n_jobs if n_jobs > 0 else max(1, cpu_count() + 1 + n_jobs)
+    return min(n_jobs, MOST_THREADS) if n_jobs > 0 else max(1, cpu_count() + 1 + n_jobs)

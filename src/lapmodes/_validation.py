@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from ._archives import available_memory
-from ._records import Array, Neighbors
+from ._records import ORDINARY, REACH, Array, Neighbors, Units
 
 MANY_ENTRIES = 2**24
 """Assignments up to which nobody asks how much memory there is."""
@@ -30,11 +30,11 @@ class Given:
     """Pairs of points that belong together, (M, 2)."""
 
 
-def check_given(X: Any, K: int, sparse: bool, given: dict[str, Any]) -> Given:
-    """Check what was given to fit beside the points X; K clusters are asked for."""
+def check_given(X: Any, K: int, sparse: bool, given: dict[str, Any], units: Units) -> Given:
+    """Check what was given to fit beside the points X, which are in these units; K clusters are asked for."""
     n, dtype = X.shape[0], X.dtype
     weight = check_sample_weight(given.get("sample_weight"), n, max(K, 2), dtype)
-    neighbors = check_neighbors(given.get("neighbors"), n, dtype)
+    neighbors = check_neighbors(given.get("neighbors"), n, dtype, units)
     if neighbors is not None and weight is not None and not weight.all():
         raise ValueError("'neighbors' do not go with weights of zero. Leave these samples out of both.")
     known = check_partial_labels(given.get("partial_labels"), n, K)
@@ -81,6 +81,13 @@ def check_sample_weight(sample_weight: Any, n: int, least: int, dtype: Any) -> A
             f"'sample_weight' must be positive for at least {least} samples (one a cluster). "
             f"Got {np.count_nonzero(weight)}."
         )
+    heaviest, lightest = weight.max(), weight.min(where=weight > 0, initial=np.inf)
+    if np.log2(heaviest) - np.log2(lightest) > REACH[np.dtype(dtype)]:
+        raise ValueError(
+            f"'sample_weight' must not differ by more than {2.0 ** REACH[np.dtype(dtype)]:.0e} times in {dtype}. Got "
+            f"{lightest:.0e} to {heaviest:.0e}. Set the lightest ones to 0."
+        )
+    weight = np.ldexp(weight, -int(np.frexp(heaviest)[1]))  # so that the sum is a number
     return (weight / weight[weight > 0].mean()).astype(dtype)
 
 
@@ -110,18 +117,27 @@ def check_cross_graph(graph: Any, shape: tuple[int, int], dtype: Any) -> Any:
 
 def check_weights(graph: Any, dtype: Any) -> Any:
     """A canonical CSR array of finite, non-negative weights."""
-    W = canonical(csr_array(graph).astype(dtype, copy=False))
-    if not np.isfinite(W.data).all():
+    graph = csr_array(graph)
+    if graph.dtype.kind not in "fiub":
+        raise ValueError(f"'graph' must hold numbers. Got {graph.dtype}.")
+    largest, least = graph.data.max(initial=0), graph.data.min(initial=0)
+    if not np.isfinite([largest, least]).all():
         raise ValueError("'graph' must have finite weights. Got NaN or infinity.")
-    if (W.data < 0).any():
+    if least < 0:
         raise ValueError("'graph' must have non-negative weights. Got negative ones; clip or rescale them.")
-    return W
+    if largest > 0 and abs(np.log2(float(largest))) > REACH[np.dtype(dtype)]:
+        raise ValueError(
+            f"'graph' must have weights that can be summed in {np.dtype(dtype)}. The largest is {largest:.0e}: divide "
+            "all of them by it; only their ratios and 'lam' times them matter."
+        )
+    return canonical(graph.astype(dtype, copy=False))
 
 
 def unit_rows(X: Any) -> Any:
     """Rows scaled to unit length."""
     from sklearn.preprocessing import normalize
 
+    X = _rows_near_one(X)
     lengths = np.sqrt(X.multiply(X).sum(axis=1)) if issparse(X) else np.linalg.norm(X, axis=1)
     if not np.all(lengths > 0):
         raise ValueError(
@@ -131,10 +147,22 @@ def unit_rows(X: Any) -> Any:
     return normalize(X)
 
 
-def check_init(owner: str, init: Any, n: int, d: int, K: int) -> Any:
-    """Given starts must have fitting shapes, finite modes and assignments on the simplex."""
-    if isinstance(init, str):
-        return init
+def _rows_near_one(X: Any) -> Any:
+    """Rows of which one is huge or tiny, each times a power of two: then their lengths are numbers."""
+    high, low = (each.toarray() if issparse(each) else each for each in (X.max(axis=1), X.min(axis=1)))
+    tops = np.maximum(np.ravel(high), -np.ravel(low))
+    exponents = np.frexp(tops)[1]
+    if np.abs(exponents, where=tops > 0, out=np.zeros_like(exponents)).max() <= ORDINARY[X.dtype]:
+        return X
+    if not issparse(X):
+        return np.ldexp(X, -exponents[:, None])
+    data = np.ldexp(X.data, -np.repeat(exponents, np.diff(X.indptr)))
+    return csr_array((data, X.indices, X.indptr), shape=X.shape)
+
+
+def check_init(owner: str, init: Any, X: Any, K: int, units: Units) -> Any:
+    """Given starts for points X in these units: fitting shapes, finite modes and assignments on the simplex."""
+    n, d = X.shape
     if isinstance(init, tuple):
         if len(init) != 2:
             raise parameter_error(owner, "init", "a tuple (modes, assignments)", init)
@@ -145,11 +173,11 @@ def check_init(owner: str, init: Any, n: int, d: int, K: int) -> Any:
         values: Array = np.asarray(Z.data if issparse(Z) else Z)
         if not (np.isfinite(values).all() and (values >= 0).all() and np.allclose(Z.sum(axis=1), 1, atol=1e-4)):
             raise ValueError("The assignments in 'init' must be non-negative with rows that sum to 1.")
-        return (None if modes is None else _check_modes(modes, d, K), Z)
-    return _check_modes(init, d, K)
+        return (None if modes is None else _check_modes(modes, d, K, X.dtype, units), Z)
+    return _check_modes(init, d, K, X.dtype, units)
 
 
-def _check_modes(modes: Any, d: int, K: int) -> Array:
+def _check_modes(modes: Any, d: int, K: int, dtype: Any, units: Units) -> Array:
     try:
         C = np.asarray(modes, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -160,7 +188,23 @@ def _check_modes(modes: Any, d: int, K: int) -> Array:
         )
     if not np.isfinite(C).all():
         raise ValueError("The modes in 'init' must be finite. Got NaN or infinity.")
-    return C
+    return in_reach("The modes in 'init'", C, dtype, units)
+
+
+def in_reach(what: str, values: Any, dtype: Any, units: Units) -> Any:
+    """A user's lengths in the units of the work, if they can be compared with the points."""
+    with np.errstate(over="ignore", under="ignore"):
+        inside = units.inside(values) if units.exponent else values
+    data = inside.data if issparse(inside) else inside
+    largest = float(max(data.max(initial=0), -data.min(initial=0)))
+    if largest > 2.0 ** REACH[np.dtype(dtype)]:
+        top = float(abs(values).max())
+        than = f", with a model whose points are around {units.around:.0e}" if units.exponent else ""
+        raise ValueError(
+            f"{what} are too far away: distances to numbers of up to {top:.0e} cannot be squared in "
+            f"{np.dtype(dtype)}{than}. Drop or repair the offending values."
+        )
+    return inside.astype(dtype, copy=False)
 
 
 def check_partial_labels(labels: Any, n: int, K: int) -> Array | None:
@@ -181,8 +225,11 @@ def check_partial_labels(labels: Any, n: int, K: int) -> Array | None:
     return known.astype(np.int32) if (known >= 0).any() else None
 
 
-def check_neighbors(neighbors: Any, n: int, dtype: Any) -> Neighbors | None:
-    """Neighbour lists (indices, distances) of all samples, nearest first; a sample in its own list is taken out."""
+def check_neighbors(neighbors: Any, n: int, dtype: Any, units: Units) -> Neighbors | None:
+    """Neighbour lists (indices, distances) of all samples, nearest first; a sample in its own list is taken out.
+
+    Distances whose squares are too small for a number are those of equal samples.
+    """
     if neighbors is None:
         return None
     expected = f"a tuple (indices, distances) of two arrays of shape ({n}, k), as kneighbors() returns (swapped)"
@@ -198,9 +245,10 @@ def check_neighbors(neighbors: Any, n: int, dtype: Any) -> Neighbors | None:
         raise ValueError(
             f"The indices in 'neighbors' must be ints from 0 to {n - 1}: lists that are not full do not do."
         )
-    distances = distances.astype(dtype)
-    if not np.isfinite(distances).all() or (distances < 0).any():
+    if distances.dtype.kind not in "fiu" or not np.isfinite(distances).all() or (distances < 0).any():
         raise ValueError("The distances in 'neighbors' must be finite and non-negative.")
+    distances = in_reach("The distances in 'neighbors'", distances, dtype, units)
+    distances = np.where(distances < 2.0 ** -REACH[np.dtype(dtype)], distances.dtype.type(0), distances)
     own = indices == np.arange(n)[:, None]
     if own.any():  # each list loses one entry: its own sample, or the farthest
         own[~own.any(axis=1), -1] = True
@@ -212,6 +260,14 @@ def check_neighbors(neighbors: Any, n: int, dtype: Any) -> Neighbors | None:
     if indices.shape[1] == 0:
         raise ValueError("'neighbors' must list at least one sample beside each sample itself.")
     return Neighbors(np.ascontiguousarray(indices, dtype=np.int32), np.ascontiguousarray(distances))
+
+
+def check_lam(owner: str, lam: float, degrees: Array) -> None:
+    """Refuse a smoothness whose products with the degrees of the graph cannot be summed."""
+    limit, largest = 2.0 ** REACH[degrees.dtype], float(degrees.max())
+    if largest > 0 and lam > limit / largest:
+        expected = f"at most {limit / largest:.0e} on this graph, in {degrees.dtype}"
+        raise parameter_error(owner, "lam", expected, lam, " Beyond some 1e6 times 'auto' the result hardly changes.")
 
 
 def check_dense_fits(n: int, K: int, dtype: Any, arrays: int) -> None:

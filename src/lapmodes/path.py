@@ -96,11 +96,10 @@ def _follow(estimator: LaplacianKModes, X: Any, data: dict[str, Any], steps: Any
         settings, rows, prepared = estimator._prepare(X, data, progress, steps)
         rng = check_random_state(estimator.random_state)
         for fitted in solve(prepared, settings, rng, progress):
-            changed = {"lam": fitted.problem.lam}
-            if np.ndim(fitted.problem.bandwidth) == 0:
-                changed["bandwidth"] = fitted.problem.bandwidth
             trained = Trained(fitted, rows, settings.n_neighbors, settings.metric, settings.laplacian)
-            yield fitted_copy(estimator, trained, **changed)
+            model = fitted_copy(estimator, trained)
+            one_width = np.ndim(model.bandwidth_) == 0
+            yield model.set_params(lam=model.lam_, bandwidth=model.bandwidth_ if one_width else estimator.bandwidth)
 
 
 def fitted_copy(estimator: LaplacianKModes, trained: Trained, **changed: Any) -> LaplacianKModes:

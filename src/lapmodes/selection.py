@@ -13,7 +13,7 @@ from ._estimator import LaplacianKModes
 from ._fit import Prepared, solve_path
 from ._n_clusters import DRAWS, TABLE, Selection, compare_numbers, numbers_to_compare
 from ._progress import no_step, watch
-from ._records import Array, Points
+from ._records import Array, Points, Units
 from ._rows import adjusted_rand
 from ._settings import Settings
 from .graph.neighbors import make_index
@@ -116,7 +116,20 @@ def select(
         found = replace(found, labels=labels, lam=problem.lam, bandwidth=float(np.median(problem.bandwidth)))
         if steps is not None:
             found = along_path(found, prepared, settings)
+        if settings.units.exponent:
+            found = in_users_units(found, settings.units)
     return replace(found, labels={K: rows.spread(each) for K, each in found.labels.items()})
+
+
+def in_users_units(found: Selection, units: Units) -> Selection:
+    """The same with lengths, and what is measured in their squares, as the user gave them."""
+    table = found.table.copy()
+    if "bandwidth" in (table.dtype.names or ()):
+        squared = np.where(np.isinf(table["bandwidth"]), 2, 0)
+        for name, power in (("lam", squared), ("objective", squared), ("gap", squared), ("bandwidth", 1)):
+            table[name] = np.ldexp(table[name], power * units.exponent)
+    lam = float(units.outside(found.lam, 2 if np.isinf(found.bandwidth) else 0))
+    return replace(found, table=table, lam=lam, bandwidth=float(units.outside(found.bandwidth)))
 
 
 def nearest_compared(points: Points, compared: Array) -> Array:

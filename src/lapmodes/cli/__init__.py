@@ -5,13 +5,18 @@ Modules of commands import what they need when they run, so that help and comple
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+from typing import Any
 
 NEEDS_TYPER = "The lapmodes command needs typer, which is not installed: pip install 'lapmodes[cli]'"
+INTERRUPTED = 130
 
 
 def main() -> int:
     """Run the command line; returns the exit code."""
+    before = signal.signal(signal.SIGINT, leave)
     try:
         from .app import app
     except ModuleNotFoundError as error:
@@ -19,5 +24,13 @@ def main() -> int:
             raise
         print(NEEDS_TYPER, file=sys.stderr)
         return 1
+    finally:
+        signal.signal(signal.SIGINT, before)
     app()
     return 0
+
+
+def leave(number: int, frame: Any) -> None:
+    """End at once on Ctrl-C: while modules are imported there is nothing to clean up, and no place for an exception."""
+    os.write(2, b"Interrupted: nothing was written.\n")
+    os._exit(INTERRUPTED)

@@ -19,6 +19,7 @@ from .options import (
     Impute,
     Jobs,
     Missing,
+    NoFormulas,
     Overwrite,
     Quiet,
     Scale,
@@ -34,7 +35,18 @@ Metric = Literal["euclidean", "cosine"]
 AFFINITIES = ("auto", "binary", "heat", "self-tuning", "entropic", "anchor")
 SECOND_SCREEN = {
     "Model and running": ("lam", "bandwidth", "affinity", "neighbors", "seed", "set", "config"),
-    "Data": ("categories", "impute", "delimiter", "decimal", "encoding", "array", "graph", "names", "image"),
+    "Data": (
+        "categories",
+        "impute",
+        "delimiter",
+        "decimal",
+        "encoding",
+        "array",
+        "graph",
+        "names",
+        "image",
+        "no_formulas",
+    ),
 }
 """Options that ``--help`` leaves to ``--help-more``, group by group."""
 MORE = "lapmodes.help-more"
@@ -133,6 +145,7 @@ def fit(
         str | None, typer.Option(metavar="HxW", help="Rows are pictures of this size. [default: no]")
     ] = None,
     report: Annotated[bool, typer.Option(help="Write report.html.")] = True,
+    no_formulas: NoFormulas = False,
     jobs: Jobs = None,
     config: Config = None,
     help_more: Annotated[
@@ -172,6 +185,7 @@ def fit(
         categories=categories,
         image=image,
         graph=graph,
+        no_formulas=no_formulas,
     )
     if is_picture(data):
         fit_picture(options, output, overwrite=overwrite, quiet=quiet)

@@ -74,6 +74,7 @@ class FitOptions:
     categories: str | None = None
     image: str | None = None
     graph: bool = True
+    no_formulas: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

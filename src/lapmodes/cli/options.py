@@ -27,8 +27,9 @@ def from_toml(context: typer.Context, path: Path | None) -> Path | None:
         return path
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         why = error.strerror if isinstance(error, OSError) else error
+        why = "its values are nested too deeply" if isinstance(error, RecursionError) else why
         raise typer.BadParameter(f"{str(path)!r} cannot be read: {why}.") from error
     command = values.pop("command", context.info_name)
     if command != context.info_name:
@@ -63,6 +64,9 @@ Encoding = Annotated[str | None, typer.Option(metavar="NAME", help="Of text. [de
 ArrayName = Annotated[str | None, typer.Option(metavar="NAME", help="Of an .npz or .h5ad. [default: X, X_pca]")]
 Seed = Annotated[int, typer.Option(min=0, metavar="N", help="Of the random start.")]
 Jobs = Annotated[int | None, typer.Option(metavar="N", help="Threads. [default: all cores]")]
+NoFormulas = Annotated[
+    bool, typer.Option("--no-formulas", help="In CSV files, put ' before text such as =A1. [default: no]")
+]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace earlier output.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
 Config = Annotated[
@@ -157,7 +161,7 @@ def further_parameters(pairs: Sequence[str]) -> dict[str, Any]:
             raise ValueError(f"--set must look like NAME=VALUE. Got {pair!r} instead.")
         try:
             value: Any = words[text.lower()] if text.lower() in words else json.loads(text)
-        except json.JSONDecodeError:
+        except (ValueError, RecursionError):
             value = text
         parameters[name.strip()] = value
     return parameters

@@ -47,8 +47,9 @@ def write_folder(folder: Path, run: FitRun, target: Path, *, report: bool, watch
     if suffix in MATRIX_FORMATS:
         np.save(folder / "labels.npy", labels, allow_pickle=False)
     table = suffix if suffix in TABLE_FORMATS else ".csv"
-    write_columns(folder / f"modes{table}", modes_columns(run))
-    write_columns(folder / f"exemplars{table}", exemplar_columns(run))
+    plain = run.options.no_formulas
+    write_columns(folder / f"modes{table}", modes_columns(run), no_formulas=plain)
+    write_columns(folder / f"exemplars{table}", exemplar_columns(run), no_formulas=plain)
     if run.layers is not None:
         write_columns(folder / f"levels{table}", level_columns(run, run.layers))
         write_columns(folder / f"tree{table}", tree_columns(run, run.layers))
@@ -147,7 +148,8 @@ def output_suffix(data: Path) -> str:
 def write_assignments(target: Path, run: FitRun, labels: Array, shares: Any) -> None:
     """Clusters and soft assignments in the format of the input."""
     kept = kept_columns(run.table, column_list(run.options.keep))
-    with sink(target, run.model.n_clusters_, row_names=run.table.row_names, gaps=bool(run.gaps.any())) as out:
+    names, plain = run.table.row_names, run.options.no_formulas
+    with sink(target, run.model.n_clusters_, row_names=names, gaps=bool(run.gaps.any()), no_formulas=plain) as out:
         out.write(labels, shares, kept, run.gaps)
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .options import ArrayName, Config, Decimal, Delimiter, Encoding, Jobs, Overwrite, Quiet
+from .options import ArrayName, Config, Decimal, Delimiter, Encoding, Jobs, NoFormulas, Overwrite, Quiet
 from .terminal import printer, progress_bars, with_error_messages
 
 
@@ -28,6 +28,7 @@ class PredictOptions:
     encoding: str | None = None
     array: str | None = None
     jobs: int | None = None
+    no_formulas: bool = False
 
 
 @with_error_messages
@@ -45,6 +46,7 @@ def predict(
     encoding: Encoding = None,
     array: ArrayName = None,
     jobs: Jobs = None,
+    no_formulas: NoFormulas = False,
     overwrite: Overwrite = False,
     config: Config = None,
     quiet: Quiet = False,
@@ -64,6 +66,7 @@ def predict(
         encoding=encoding,
         array=array,
         jobs=jobs,
+        no_formulas=no_formulas,
     )
     predict_file(options, overwrite=overwrite, quiet=quiet)
 
@@ -178,7 +181,8 @@ def map_rows(
     parts = pieces if second is not None else lambda: iter([first])  # what fits into memory is read once
     any_gaps = any(recipe.count_gaps(table).any() for table in parts())
     found = Mapped(np.zeros(prepared.model.n_clusters_, dtype=np.int64))
-    with sink(target, found.sizes.size, soft=options.soft, row_names=first.row_names, gaps=any_gaps) as out:
+    written = {"soft": options.soft, "gaps": any_gaps, "no_formulas": options.no_formulas}
+    with sink(target, found.sizes.size, row_names=first.row_names, **written) as out:
         for table in parts():
             for line in table.understood:
                 say(line)

@@ -14,7 +14,9 @@ from typing import Any
 
 import typer
 
-UNEXPECTED, INPUT, OUTPUT, INTERRUPTED, TERMINATED = 1, 3, 4, 130, 143
+from . import INTERRUPTED
+
+UNEXPECTED, INPUT, OUTPUT, TERMINATED = 1, 3, 4, 143
 """Exit codes."""
 TRACEBACK = "LAPMODES_TRACEBACK"
 """Set this variable to see where an error came from."""
@@ -35,12 +37,16 @@ def with_error_messages(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def wrapped(*args: Any, **kwargs: Any) -> None:
+        interruption = Interruption()
         try:
-            with termination_like_interruption():
+            with termination_like_interruption(), interruption.noticed():
                 command(*args, **kwargs)
         except BrokenPipeError:
             raise  # whoever read the output has had enough of it
         except Exception as error:
+            if interruption.came:  # while a module was imported, which made another error of it
+                typer.echo("Interrupted: nothing was written.", err=True)
+                raise typer.Exit(INTERRUPTED) from None
             if os.environ.get(TRACEBACK) or type(error).__module__.startswith("typer"):
                 raise
             code, sentence = exit_code_and_sentence(error)
@@ -64,6 +70,30 @@ def exit_code_and_sentence(error: Exception) -> tuple[int, str]:
     if isinstance(error, (ValueError, ImportError)):
         return INPUT, sentence
     return UNEXPECTED, f"{type(error).__name__}: {sentence} (unexpected; {TRACEBACK}=1 shows where)"
+
+
+class Interruption:
+    """Whether Ctrl-C was pressed."""
+
+    came = False
+
+    @contextmanager
+    def noticed(self) -> Iterator[None]:
+        """Notice it, beside what it does anyway."""
+        before = signal.getsignal(signal.SIGINT)
+        if threading.current_thread() is not threading.main_thread() or not callable(before):
+            yield
+            return
+
+        def interrupt(number: int, frame: Any) -> None:
+            self.came = True
+            before(number, frame)
+
+        signal.signal(signal.SIGINT, interrupt)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
 
 
 @contextmanager

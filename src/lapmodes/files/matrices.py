@@ -2,27 +2,38 @@
 
 from __future__ import annotations
 
+import io
 import warnings
-import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
-from scipy.sparse import csr_array, csr_matrix, issparse
+from scipy.sparse import coo_array, csc_array, csr_array, csr_matrix, issparse
 
-from .._archives import array_header, check_archive, check_fits
+from .._archives import check_archive, check_array_file, check_fits
 from .._records import Array
 from .base import FileError, Format, Reading, Table, first_line, listed, require
+from .columns import plain_array
+from .streams import Squeezed
 
 SPARSE_NAMES = {"format", "shape", "data"}
 """An `.npz` with these arrays was written by SciPy's save_npz."""
+COMPRESSED = {"csr": csr_array, "csc": csc_array}
 USUAL_NAMES = ("X", "x", "data", "arr_0", "features", "embeddings")
 ENTRY_BYTES = 16
 """Bytes of a stored number of a sparse matrix with its place."""
+MARKET = "Reading Matrix Market files"
+MARKET_LAYOUTS = {"coordinate": 3, "array": 2}
+"""How many sizes each layout of a Matrix Market file has."""
+MARKET_FIELDS = ("real", "double", "integer", "unsigned-integer", "pattern")
+MARKET_SIGNS = {"general": 0, "symmetric": 1, "hermitian": 1, "skew-symmetric": -1}
+"""What an entry above the diagonal is of the one below it."""
 ANNDATA = "Reading and writing .h5ad files"
 GRAPH = "connectivities"
 PREFERRED = "X_pca"
+COPIES = 2
+"""Of a picture that are held at once, at least."""
 PICTURES = "Reading and writing pictures"
 PICTURE_ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp")
 
@@ -47,48 +58,127 @@ def read_npz(path: Path, reading: Reading) -> Table:
         check_archive(path)
         with np.load(path, allow_pickle=False) as stored:
             if set(stored.files) >= SPARSE_NAMES:
-                return Table(matrix=_load_sparse(path))
+                return Table(matrix=checked_rows(_stored_sparse(path, stored)))
             return as_table(path, stored[_array_name(path, stored.files, reading.array)])
     except FileError:
         raise
-    except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, NotImplementedError) as error:
+    except Exception as error:  # zipfile and NumPy raise many kinds
         raise FileError(f"{str(path)!r} is not a usable .npz file: {first_line(error)}.") from error
 
 
 def read_matrix_market(path: Path, reading: Reading) -> Table:
-    """The matrix as CSR, its rows being the samples."""
-    from scipy.io import mminfo, mmread
-
+    """The matrix as CSR, or as an array, its rows being the samples."""
     try:
-        rows, columns, entries, layout, field, _ = mminfo(path)
-        if field == "complex":
-            raise ValueError("it holds complex numbers")
-        if layout == "coordinate" and entries > path.stat().st_size:
-            raise ValueError(f"it declares {entries} entries but is too short to hold them")
-        check_fits(ENTRY_BYTES * entries + 8 * (rows + columns))
-        return Table(matrix=csr_array(mmread(path)))
-    except (ValueError, OSError, OverflowError, EOFError) as error:
+        with open(path, "rb") as stream:
+            return Table(matrix=_parse_matrix_market(path, stream))
+    except FileError:
+        raise
+    except (ValueError, OverflowError) as error:
         raise FileError(f"{str(path)!r} is not a whole Matrix Market file: {first_line(error)}.") from error
+
+
+def _parse_matrix_market(path: Path, stream: BinaryIO) -> Any:
+    """The numbers of a Matrix Market file; SciPy's own reader crashes on some files that are none."""
+    mark, kind, layout, field, symmetry, *_ = [*stream.readline(1024).decode("latin-1").lower().split(), *[""] * 5]
+    if mark != "%%matrixmarket" or kind != "matrix" or layout not in MARKET_LAYOUTS or symmetry not in MARKET_SIGNS:
+        raise ValueError("its first line is not that of a real matrix")
+    if field not in MARKET_FIELDS or (field == "pattern" and layout == "array"):
+        raise ValueError(f"it holds {field or 'no'} numbers")
+    line = b"%"
+    while line.startswith(b"%") or (line and not line.strip()):
+        line = stream.readline(2**16)
+    sizes = [int(word) for word in line.split()]
+    if len(sizes) != MARKET_LAYOUTS[layout] or min(sizes) < 0 or (symmetry != "general" and sizes[0] != sizes[1]):
+        raise ValueError("its sizes are missing, or do not go together")
+    rows, columns = sizes[:2]
+    entries = sizes[2] if layout == "coordinate" else rows * columns
+    if entries > path.stat().st_size:
+        raise ValueError(f"it declares {entries} entries but is too short to hold them")
+    check_fits(ENTRY_BYTES * entries + 8 * (rows + columns), path)
+    if layout == "array" and symmetry == "general":
+        return _lines_of_numbers(stream, entries, 1).reshape(columns, rows).T
+    if layout == "array":
+        j, i = np.triu_indices(rows, int(symmetry == "skew-symmetric"))
+        values = _lines_of_numbers(stream, i.size, 1)[:, 0]
+    else:
+        numbers = _lines_of_numbers(stream, entries, 2 + (field != "pattern"))
+        places, values = numbers[:, :2] - 1, numbers[:, 2] if field != "pattern" else np.ones(entries)
+        if not ((places >= 0) & (places < (rows, columns)) & (places == np.floor(places))).all():
+            raise ValueError("it has an entry outside its rows and columns")
+        i, j = places.astype(np.int64).T
+    if symmetry != "general":
+        other = i != j
+        values = np.concatenate([values, MARKET_SIGNS[symmetry] * values[other]])
+        i, j = np.concatenate([i, j[other]]), np.concatenate([j, i[other]])
+    return csr_array(coo_array((values, (i, j)), shape=(rows, columns)))
+
+
+def _lines_of_numbers(stream: BinaryIO, count: int, width: int) -> Array:
+    """So many lines of so many numbers with spaces between them, and nothing else."""
+    if count == 0:
+        return np.empty((0, width))
+    csv, pa = require("pyarrow.csv", "cli", MARKET), require("pyarrow", "cli", MARKET)
+    names, text = [str(i) for i in range(width)], stream.read()
+    aligned = any(sign in text for sign in (b"  ", b"\t", b" \n", b"\n "))
+    table = csv.read_csv(
+        Squeezed(io.BytesIO(text)) if aligned else io.BytesIO(text),
+        read_options=csv.ReadOptions(column_names=names),
+        parse_options=csv.ParseOptions(delimiter=" ", quote_char=False),
+        convert_options=csv.ConvertOptions(column_types=dict.fromkeys(names, pa.float64()), null_values=[]),
+    )
+    if table.num_rows != count:
+        raise ValueError(f"it declares {count} lines of numbers and holds {table.num_rows}")
+    return np.column_stack([plain_array(table.column(name)) for name in names])
 
 
 def read_h5ad(path: Path, reading: Reading) -> Table:
     """Principal components if there are any, else X; and the neighbour graph in `obsp`."""
     anndata = require("anndata", "singlecell", ANNDATA)
     try:
+        _check_stored(path)
         data = anndata.read_h5ad(path)
+        matrix, names, source = _representation(path, data, reading.array)
+        matrix, graph = checked_rows(matrix), data.obsp.get(GRAPH)
+        graph = None if graph is None else _symmetric(graph)
+    except FileError:
+        raise
     except (TypeError, KeyError, AttributeError) as error:
         raise FileError(f"{str(path)!r} lacks the parts of an AnnData file.") from error
     except Exception as error:  # h5py and anndata raise many kinds
         raise FileError(f"{str(path)!r} is not a whole .h5ad file: {first_line(error)}.") from error
-    matrix, names, source = _representation(path, data, reading.array)
-    graph = data.obsp.get(GRAPH)
     return Table(
         matrix=matrix,
         names=names,
-        graph=None if graph is None else _symmetric(graph),
+        graph=graph,
         row_names=tuple(map(str, data.obs_names)),
         note=f"Read {source}" + ("" if graph is None else f" and the graph obsp[{GRAPH!r}]"),
     )
+
+
+def _check_stored(path: Path) -> None:
+    """Refuse an HDF5 file that points to other files, or whose parts say that they are far larger than it."""
+    h5py = require("h5py", "singlecell", ANNDATA)
+    total, groups = 0, []
+    with h5py.File(path, "r") as stored:
+        groups.append(stored)
+        seen = set()
+        while groups:
+            group = groups.pop()
+            for name in group:
+                if not isinstance(group.get(name, getlink=True), h5py.HardLink):
+                    raise ValueError(f"its part {name!r} is a link to somewhere else")
+                part = group[name]
+                place = h5py.h5o.get_info(part.id).addr
+                if place in seen:
+                    continue
+                seen.add(place)
+                if isinstance(part, h5py.Group):
+                    groups.append(part)
+                elif isinstance(part, h5py.Dataset):
+                    if part.is_virtual or part.external:
+                        raise ValueError(f"its part {name!r} is in another file")
+                    total += part.size * part.dtype.itemsize if part.shape is not None else 0
+    check_fits(total, path)
 
 
 def write_h5ad(path: Path, labels: Array, Z: Any, row_names: tuple[str, ...] | None) -> None:
@@ -126,12 +216,10 @@ def as_table(path: Path, array: Array) -> Table:
 
 def _memory_map(path: Path) -> Any:
     try:
-        with open(path, "rb") as stream:
-            array_header(stream)
+        check_array_file(path)
         return np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, OSError, EOFError) as error:
-        why = "it is cut off" if "mmap length" in str(error) else first_line(error)
-        raise FileError(f"{str(path)!r} is not a usable .npy file: {why}.") from error
+    except Exception as error:  # NumPy raises many kinds
+        raise FileError(f"{str(path)!r} is not a usable .npy file: {first_line(error)}.") from error
 
 
 def _array_name(path: Path, names: Sequence[str], wanted: str | None) -> str:
@@ -150,17 +238,45 @@ def _array_name(path: Path, names: Sequence[str], wanted: str | None) -> str:
     raise FileError(f"{str(path)!r} has several arrays: {listed(sorted(names))}. Choose one with --array NAME.")
 
 
-def _load_sparse(path: Path) -> Any:
-    from scipy.sparse import load_npz
+def _stored_sparse(path: Path, stored: Any) -> Any:
+    """The matrix that SciPy's save_npz wrote, not yet to be trusted."""
+    kind = stored["format"].item()
+    kind = kind.decode() if isinstance(kind, bytes) else str(kind)
+    rows, columns = (int(size) for size in stored["shape"])
+    check_fits(8 * (rows + columns), path)
+    if kind in COMPRESSED:
+        parts = stored["data"], stored["indices"], stored["indptr"]
+        return COMPRESSED[kind](parts, shape=(rows, columns))
+    if kind == "coo":
+        return coo_array((stored["data"], (stored["row"], stored["col"])), shape=(rows, columns))
+    raise FileError(
+        f"{str(path)!r} holds a sparse matrix of the kind {kind!r}. Save it as CSR: save_npz(f, X.tocsr())."
+    )
 
-    matrix = csr_array(load_npz(path))
-    matrix.check_format(full_check=True)
-    return matrix
+
+def checked_rows(matrix: Any) -> Any:
+    """A sparse matrix as CSR, or an array, once each index in it is known to be in range: native code trusts them."""
+    if not issparse(matrix):
+        return np.asarray(matrix)
+    if matrix.format in COMPRESSED:
+        if len(matrix.indptr) and matrix.indptr.min() < 0:
+            raise ValueError("its rows begin before the first entry")
+        matrix.check_format(full_check=True)
+    elif matrix.nnz and any(
+        each.min() < 0 or each.max() >= n for each, n in zip(_places(matrix), matrix.shape, strict=True)
+    ):
+        raise ValueError("it has an entry outside its rows and columns")
+    return csr_array(matrix)
+
+
+def _places(matrix: Any) -> tuple[Array, Array]:
+    """Row and column of each entry of a matrix in coordinates."""
+    return matrix.row, matrix.col
 
 
 def _symmetric(graph: Any) -> Any:
     """The larger of both directions: some tools store one only."""
-    graph = csr_array(graph)
+    graph = csr_array(checked_rows(graph))
     return graph.maximum(graph.T)
 
 
@@ -185,6 +301,7 @@ def read_pixels(path: Path, size: tuple[int, int] | None = None, *, gray: bool =
         with warnings.catch_warnings():
             warnings.simplefilter("error", image_module.DecompressionBombWarning)
             with image_module.open(path) as image:
+                check_fits(COPIES * image.width * image.height * len(image.getbands()), path)
                 image.load()
                 if image.mode in ("RGBA", "LA", "P", "PA"):
                     over = image.convert("RGBA")
@@ -193,7 +310,7 @@ def read_pixels(path: Path, size: tuple[int, int] | None = None, *, gray: bool =
                 return np.asarray(image if size is None else image.resize(size[::-1]))
     except (image_module.DecompressionBombError, image_module.DecompressionBombWarning) as error:
         raise FileError(f"{str(path)!r} has too many pixels to be opened safely: {first_line(error)}.") from error
-    except (OSError, ValueError, SyntaxError, EOFError) as error:
+    except Exception as error:  # Pillow's parsers raise many kinds
         raise FileError(f"{str(path)!r} is not a whole picture: {first_line(error)}.") from error
 
 

@@ -118,7 +118,7 @@ class PreparedModel:
         try:
             if RECIPE in model.notes_:
                 return cls(model, Recipe.from_json(model.notes_[RECIPE]))
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+        except Exception as error:  # whatever a damaged recipe makes of its parts
             raise FileError(f"The preparation of the data in {str(path)!r} is damaged. Fit again.") from error
         names = getattr(model, "feature_names_in_", None)
         n_features = model.cluster_centers_.shape[1]

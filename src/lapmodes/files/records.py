@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from .._archives import check_fits
 from .base import FileError, Format, Reading, Table, check_distinct, first_line, listed, require
 from .layout import LOOKED_AT, find_header
 from .numerals import understood
@@ -16,13 +18,17 @@ from .streams import check_unpacked, encoding_lines, opened, text_encoding
 
 LINES = 'JSON with a record a line, as in {"a": 1}'
 ARRAY = 'JSON with an array of records, as in [{"a": 1}, {"a": 2}]'
+SHEET_ROWS = 2**20
+"""Most rows that a sheet can have."""
 ARROW_PURPOSE = "Reading and writing Parquet and Arrow files"
 
 
 def read_parquet(path: Path, reading: Reading) -> Table:
     """All columns."""
     with _whole_file_sentence(path, "Parquet"):
-        return Table(columns=_open_parquet(path).read())
+        file = _open_parquet(path)
+        check_fits(_parquet_size(file), path)
+        return Table(columns=_checked(file.read()))
 
 
 def parquet_batches(
@@ -32,7 +38,7 @@ def parquet_batches(
     pa = require("pyarrow", "cli", ARROW_PURPOSE)
     with _whole_file_sentence(path, "Parquet"):
         for batch in _open_parquet(path).iter_batches(batch_size=rows, columns=list(columns), use_threads=False):
-            yield Table(columns=pa.Table.from_batches([batch]))
+            yield Table(columns=_checked(pa.Table.from_batches([batch])))
 
 
 def parquet_columns(path: Path, reading: Reading) -> list[str]:
@@ -49,7 +55,7 @@ def parquet_writer(stream: Any, schema: Any, suffix: str) -> Any:
 def read_feather(path: Path, reading: Reading) -> Table:
     """All columns."""
     with _whole_file_sentence(path, "Arrow"):
-        return Table(columns=_open_feather(path).read_all())
+        return Table(columns=_checked(_open_feather(path).read_all()))
 
 
 def feather_batches(
@@ -60,7 +66,7 @@ def feather_batches(
     with _whole_file_sentence(path, "Arrow"):
         file = _open_feather(path)
         for i in range(file.num_record_batches):
-            batch = pa.Table.from_batches([file.get_batch(i)]).select(list(columns))
+            batch = _checked(pa.Table.from_batches([file.get_batch(i)]).select(list(columns)))
             for start in range(0, batch.num_rows, rows):
                 yield Table(columns=batch.slice(start, rows))
 
@@ -86,7 +92,7 @@ def read_json(path: Path, reading: Reading) -> Table:
     text, lines = _text(path, reading)
     try:
         records = json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         if "Extra data" not in str(error):
             raise _not_json(path, ARRAY, error) from error
         records = _line_records(path, text)
@@ -103,6 +109,8 @@ def read_sheet(path: Path, reading: Reading) -> Table:
     """The only sheet of a workbook that holds anything; its first row has the names."""
     openpyxl = require("openpyxl", "excel", "Reading .xlsx files")
     try:
+        with zipfile.ZipFile(path) as parts:
+            check_fits(sum(part.file_size for part in parts.infolist()), path)
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)
         sheets = {sheet.title: _filled_rows(sheet) for sheet in book.worksheets}
         book.close()
@@ -135,6 +143,19 @@ def _open_feather(path: Path) -> Any:
     return require("pyarrow.ipc", "cli", ARROW_PURPOSE).open_file(pa.memory_map(str(path)))
 
 
+def _checked(table: Any) -> Any:
+    """The table, if all its offsets, indices and texts are what they should be: Arrow itself trusts what it reads."""
+    table.validate(full=True)
+    return table
+
+
+def _parquet_size(file: Any) -> int:
+    """Bytes that a Parquet file says it unpacks to, at least one for each value."""
+    about = file.metadata
+    groups = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
+    return int(max(groups, about.num_rows * about.num_columns))
+
+
 @contextmanager
 def _whole_file_sentence(path: Path, kind: str) -> Iterator[None]:
     """Arrow's errors in one sentence about the file."""
@@ -142,13 +163,20 @@ def _whole_file_sentence(path: Path, kind: str) -> Iterator[None]:
         yield
     except FileError:
         raise
-    except (ValueError, OSError, NotImplementedError, EOFError) as error:
+    except Exception as error:  # Arrow lets through whatever a broken file makes its parsers raise
         raise FileError(f"{str(path)!r} is not a whole {kind} file: {first_line(error)}.") from error
 
 
 def _filled_rows(sheet: Any) -> list[Sequence[Any]]:
-    """The rows with a value in them."""
-    return [row for row in sheet.iter_rows(values_only=True) if any(value is not None for value in row)]
+    """The rows with a value in them; what the sheet says about its size is not believed."""
+    sheet.reset_dimensions()
+    filled: list[Sequence[Any]] = []
+    for number, row in enumerate(sheet.iter_rows(values_only=True), 1):
+        if number > SHEET_ROWS:
+            raise ValueError(f"it has more than {SHEET_ROWS:,} rows")
+        if any(value is not None for value in row):
+            filled.append(row)
+    return filled
 
 
 def _text(path: Path, reading: Reading) -> tuple[str, tuple[str, ...]]:
@@ -164,7 +192,7 @@ def _line_records(path: Path, text: str) -> list[Any]:
     for number, line in enumerate(text.split("\n"), 1):
         try:
             records += [json.loads(line)] if line.strip() else []
-        except (json.JSONDecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:
             raise _not_json(path, LINES, f"line {number}: {getattr(error, 'msg', error)}") from error
     return records
 

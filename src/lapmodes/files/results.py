@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,9 +16,13 @@ from .._rows import as_dense
 from .atomic import whole_file
 from .base import FileError, require
 from .columns import arrow_array
+from .delimited import DELIMITED
 from .formats import MATRIX_FORMATS, TABLE_FORMATS
 from .matrices import write_h5ad
+from .numerals import is_text
 
+FORMULA_SIGNS, TEXT_SIGN = "=+@\\t\\r-", "'"
+"""How cells begin that spreadsheets take for formulas, and what says that a cell is text."""
 SPARSE_ROWS = 4096
 """Rows of sparse assignments that are written together."""
 
@@ -25,9 +30,10 @@ SPARSE_ROWS = 4096
 class TableSink:
     """Columns `cluster`, `gaps` where rows have some, then one for each cluster, as CSV, Parquet or Arrow."""
 
-    def __init__(self, path: Path, suffix: str, n_clusters: int, *, soft: bool, gaps: bool) -> None:
+    def __init__(self, path: Path, suffix: str, n_clusters: int, *, soft: bool, gaps: bool, no_formulas: bool) -> None:
         self._pa = require("pyarrow", "cli", "Writing tables")
         self._n, self._soft, self._suffix, self._gaps = n_clusters, soft, suffix, gaps
+        self._no_formulas = no_formulas
         self._stream = open(path, "wb")  # noqa: SIM115 - closed by close()
         self._writer: Any = None
 
@@ -49,6 +55,7 @@ class TableSink:
         if self._soft:
             columns |= {f"cluster_{k}": arrow_array(Z[:, k]) for k in range(self._n)}
         table = self._pa.table(columns)
+        table = without_formulas(table, self._suffix) if self._no_formulas else table
         if self._writer is None:
             self._writer = open_writer(self._stream, table.schema, self._suffix)
         self._writer.write_table(table)
@@ -97,14 +104,20 @@ class ArraySink:
 
 @contextmanager
 def sink(
-    target: Path, n_clusters: int, *, soft: bool = True, row_names: tuple[str, ...] | None = None, gaps: bool = False
+    target: Path,
+    n_clusters: int,
+    *,
+    soft: bool = True,
+    row_names: tuple[str, ...] | None = None,
+    gaps: bool = False,
+    no_formulas: bool = False,
 ) -> Iterator[TableSink | ArraySink]:
     """Where rows of clusters go; the file appears when all of them are in it."""
     suffix = target.suffix.lower()
     with whole_file(target) as partial:
         out: TableSink | ArraySink
         if suffix in TABLE_FORMATS:
-            out = TableSink(partial, suffix, n_clusters, soft=soft, gaps=gaps)
+            out = TableSink(partial, suffix, n_clusters, soft=soft, gaps=gaps, no_formulas=no_formulas)
         elif suffix in MATRIX_FORMATS:
             out = ArraySink(partial, suffix, soft=soft, row_names=row_names)
         else:
@@ -120,14 +133,33 @@ def sink(
         out.close()
 
 
-def write_columns(target: Path, columns: dict[str, Sequence[Any]], suffix: str | None = None) -> None:
+def write_columns(
+    target: Path, columns: dict[str, Sequence[Any]], suffix: str | None = None, *, no_formulas: bool = False
+) -> None:
     """A small table of named columns, in the format of the ending."""
     arrays = {name: arrow_array(values) for name, values in columns.items()}
-    table = require("pyarrow", "cli", "Writing tables").table(arrays)
+    table, suffix = require("pyarrow", "cli", "Writing tables").table(arrays), suffix or target.suffix.lower()
+    table = without_formulas(table, suffix) if no_formulas else table
     with open(target, "wb") as stream:
-        writer = open_writer(stream, table.schema, suffix or target.suffix.lower())
+        writer = open_writer(stream, table.schema, suffix)
         writer.write_table(table)
         writer.close()
+
+
+def without_formulas(table: Any, suffix: str) -> Any:
+    """For delimited text: a sign before names and texts that a spreadsheet would run when it opens the file."""
+    if TABLE_FORMATS[suffix] is not DELIMITED:
+        return table
+    pa, pc = (require(module, "cli", "Writing tables") for module in ("pyarrow", "pyarrow.compute"))
+    columns = []
+    for column in table.columns:
+        if is_text(column.type):
+            text = column.cast(pa.string())
+            marked = pc.binary_join_element_wise(TEXT_SIGN, text, "")
+            column = pc.if_else(pc.match_substring_regex(text, f"^[{FORMULA_SIGNS}]"), marked, text)
+        columns.append(column)
+    names = [f"{TEXT_SIGN}{name}" if re.match(f"[{FORMULA_SIGNS}]", name) else name for name in table.column_names]
+    return pa.table(columns, names=names)
 
 
 def open_writer(stream: Any, schema: Any, suffix: str) -> Any:

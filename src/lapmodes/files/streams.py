@@ -108,7 +108,7 @@ def check_unpacked(path: Path) -> None:
         while chunk := stream.read(CHUNK):
             size += len(chunk)
             try:
-                check_fits(size)
+                check_fits(size, path)
             except ValueError as error:
                 raise FileError(f"{str(path)!r} cannot be read: {error}.") from error
 

@@ -5,16 +5,16 @@ two levels of K-means. Each row visits the cells whose centres are nearest to it
 rows of the cell are offered to each other; then those of another partition, with its borders elsewhere, until a random
 sample of rows, compared with all others, shows that the neighbours of neighbours hold what recall asks for. With these
 each list is improved at the end. Rows of many dimensions are compared along their principal axes, where these show who
-is near. Work grows linearly with the number of rows. The result depends on the seed, and on rounding in scikit-learn's
-K-means.
+is near. Work grows linearly with the number of rows. The result depends on the seed, and not on the number of threads.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from threading import Lock
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -38,6 +38,8 @@ WIDE = 3
 ENOUGH = 0.99
 """Share of the true neighbours that such lists must hold."""
 CELL_ROWS = 1000
+LLOYD_STEPS = 2
+"""Steps of K-means: where the borders of cells lie does not matter much."""
 SAMPLE_PER_CELL = 50
 """Rows on which the centre of each cell is found."""
 VISITS = 12
@@ -52,6 +54,7 @@ RECALL = 0.985
 CHUNK_ROWS = 65536
 LOCAL_GAP = 64
 """Rows of a cell that are less than this apart are near each other in memory."""
+BLAS = Lock()
 LIST_MARGIN = 2
 """Neighbours kept beyond those asked for while lists are improved."""
 
@@ -153,6 +156,15 @@ def picked(Q: Array, X: Array, candidates: Array, k: int, threads: int, *, furth
     return lists
 
 
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Products of matrices that round alike whatever number of threads BLAS may use; one caller at a time."""
+    from threadpoolctl import threadpool_limits
+
+    with BLAS, threadpool_limits(1, user_api="blas"):
+        yield
+
+
 @dataclass(frozen=True)
 class Projection:
     """The axes (D, COMPONENTS) of the largest variance about a centre."""
@@ -171,7 +183,8 @@ class Projection:
         sample = X[rng.choice(X.shape[0], min(SAMPLE_ROWS, X.shape[0]), replace=False)]
         center = sample.mean(axis=0)
         # Rough axes will do, and take seconds where there are tens of thousands of dimensions.
-        axes = randomized_svd(sample - center, COMPONENTS, n_iter=2, random_state=rng)[2].T
+        with one_blas_thread():
+            axes = randomized_svd(sample - center, COMPONENTS, n_iter=2, random_state=rng)[2].T
         found = Projection(center, np.ascontiguousarray(axes, dtype=X.dtype))
         tried = X[rng.choice(X.shape[0], min(TRIED_ROWS, X.shape[0]), replace=False)]
         near = _first(tried, X, TRIED_NEIGHBORS, threads)
@@ -181,9 +194,10 @@ class Projection:
     def along(self, X: Array) -> Array:
         """The rows along the axes."""
         out = np.empty((X.shape[0], self.axes.shape[1]), dtype=X.dtype)
-        for start in range(0, X.shape[0], PROJECTED_ROWS):
-            rows = slice(start, start + PROJECTED_ROWS)
-            np.matmul(X[rows] - self.center, self.axes, out=out[rows])
+        with one_blas_thread():
+            for start in range(0, X.shape[0], PROJECTED_ROWS):
+                rows = slice(start, start + PROJECTED_ROWS)
+                np.matmul(X[rows] - self.center, self.axes, out=out[rows])
         return out
 
 
@@ -200,15 +214,15 @@ class Cells:
     rows: Groups
 
     @staticmethod
-    def of(X: Array, seed: int) -> Cells:
+    def of(X: Array, seed: int, threads: int = 1) -> Cells:
         """Two levels of K-means, a few steps each; cells with more than twice the usual number of rows are cut."""
         rng = np.random.RandomState(seed)
         n_cells = max(1, X.shape[0] // CELL_ROWS)
-        coarse = _kmeans_groups(X, np.arange(X.shape[0]), int(np.ceil(np.sqrt(n_cells))), rng)
+        coarse = _kmeans_groups(X, np.arange(X.shape[0]), int(np.ceil(np.sqrt(n_cells))), rng, threads)
         groups = [
             np.sort(part)
             for group in coarse
-            for fine in _kmeans_groups(X, group, max(1, round(group.size / CELL_ROWS)), rng)
+            for fine in _kmeans_groups(X, group, max(1, round(group.size / CELL_ROWS)), rng, threads)
             for part in np.array_split(fine, -(-fine.size // (2 * CELL_ROWS)))
         ]
         return Cells(np.stack([X[group].mean(axis=0) for group in groups]), Groups.of(X, groups))
@@ -248,17 +262,25 @@ class Cells:
         return Groups(Q, by_cell.indices.astype(np.int32), by_cell.indptr.astype(np.int64))
 
 
-def _kmeans_groups(X: Array, rows: Array, n_groups: int, rng: np.random.RandomState) -> list[Array]:
-    """Rows by their nearest of `n_groups` centres, found on a sample; empty groups are left out."""
-    from sklearn.cluster import KMeans
+def _kmeans_groups(X: Array, rows: Array, n_groups: int, rng: np.random.RandomState, threads: int) -> list[Array]:
+    """Rows by their nearest of `n_groups` centres, found on a sample; empty groups are left out.
 
+    scikit-learn's K-means would do too, but its sums depend on the number of threads, and so would all that follows.
+    """
     if n_groups == 1:
         return [rows]
-    sample = np.sort(rng.choice(rows, min(rows.size, n_groups * SAMPLE_PER_CELL), replace=False))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # two steps do not converge, and duplicated rows leave centres out
-        model = KMeans(n_groups, init="random", n_init=1, max_iter=2, random_state=rng).fit(X[sample])
-        labels = np.concatenate([model.predict(X[rows[i : i + 65536]]) for i in range(0, rows.size, 65536)])
+    sample = X[np.sort(rng.choice(rows, min(rows.size, n_groups * SAMPLE_PER_CELL), replace=False))]
+    centers = sample[rng.choice(len(sample), n_groups, replace=False)]
+    for _ in range(LLOYD_STEPS):
+        labels = _first(sample, centers, 1, threads)[:, 0]
+        members = csr_array(
+            (np.ones_like(labels, X.dtype), labels, np.arange(labels.size + 1)), (labels.size, n_groups)
+        )
+        count = np.bincount(labels, minlength=n_groups)
+        centers = np.where(count[:, None] > 0, (members.T @ sample) / np.maximum(count, 1)[:, None], centers)
+        centers = np.ascontiguousarray(centers, dtype=X.dtype)
+    pieces = (X[rows[start : start + CHUNK_ROWS]] for start in range(0, rows.size, CHUNK_ROWS))
+    labels = np.concatenate([_first(piece, centers, 1, threads)[:, 0] for piece in pieces])
     order = np.argsort(labels, kind="stable")
     cuts = np.searchsorted(labels[order], np.arange(1, n_groups))
     return [part for part in np.split(rows[order], cuts) if part.size]
@@ -277,7 +299,7 @@ class CellSearch:
         self._seed = seed
         self._projection = Projection.worthwhile(X, threads, seed)
         seen = self._seen(X)
-        first = Cells.of(seen, seed)
+        first = Cells.of(seen, seed, threads)
         self._order = None if _is_local(first.rows) else first.rows.order
         self._X = X if self._order is None else X[self._order]
         self._compared = seen if self._order is None else seen[self._order] if self._projection else self._X
@@ -334,7 +356,7 @@ class CellSearch:
         left = 1.0
         for number in range(MAX_PARTITIONS):
             if number == len(self._partitions):
-                self._partitions.append(Cells.of(self._compared, self._seed + number))
+                self._partitions.append(Cells.of(self._compared, self._seed + number, self._threads))
             cells = self._partitions[number]
             for visitors in among(cells):
                 share, left = VISIT_SHARE * left, (1 - VISIT_SHARE) * left

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array, issparse
 
 from .._progress import Step, no_step
 from .._records import HISTORY, Array, Assignments, Graph, Problem, Solution, Start, Status
-from .._rows import one_hot, same_rows, scaled_rows
+from .._rows import one_hot, same_rows, scaled_rows, with_unit_sums
 from .assignments import solve_assignments
 from .modes import shift_modes
 from .objective import certify, nearest_mode
@@ -34,7 +34,8 @@ class Stopping:
 def alternate(problem: Problem, start: Start, stopping: Stopping, step: Step = no_step) -> Solution:
     """Minimise the objective from a start; it falls at every step.
 
-    Assignments stay dense or sparse, as they start.
+    Assignments stay dense or sparse, as they start. Where rounding moves a mode by more than a tiny bandwidth, so that
+    the objective rises, the loop rests at the step before.
     """
     points, lam, C, Z = problem.points, problem.lam, start.C, start.Z
     length = points.spread if problem.in_kmeans_limit else float(np.median(problem.bandwidth))
@@ -44,21 +45,29 @@ def alternate(problem: Problem, start: Start, stopping: Stopping, step: Step = n
     history: list[tuple[float, ...]] = []
     rests = stopped = False
     term: DenseTerm | SparseTerm | None = None
+    result: Assignments | None = None
     while len(history) < stopping.max_iter and not (rests or stopped):
         began = perf_counter()
         weighed = Z if problem.sample_weight is None else scaled_rows(Z, problem.sample_weight)
         modes = shift_modes(points, weighed, C, problem.bandwidth, tol=0.1 * rest)
-        C, term = modes.C, None  # the last one makes room: it is the largest array
+        before, last, C, term = C, result, modes.C, None  # the last term makes room: it is the largest array
         term = linear_term(problem, C, sparse=issparse(Z), kept=KEPT if lam > 0 else 1)
         middle = perf_counter()
         result = _assign(problem, C, term, Z, held, stopping.gap)
+        if last is not None and result.energy - last.energy > float(np.finfo(Z.dtype).eps) ** 0.5 * term.scale:
+            C, result, rests = before, last, True
+            term = linear_term(problem, C, sparse=issparse(Z), kept=KEPT if lam > 0 else 1)
+            break
         rests = modes.moved <= rest and (lam > 0 or not stopping.exact or same_rows(result.Z, Z))
         Z, seconds = result.Z, (middle - began, perf_counter() - middle)
         history.append((result.energy, result.gap, modes.moved, modes.n_iter, result.n_iter, *seconds))
         stopped = step(1, f"objective {result.energy:.6g}  gap {result.gap:.1e}  moved {modes.moved:.1e}")
     assert term is not None
+    assert result is not None
     entries = Z.data if issparse(Z) else Z
     np.minimum(entries, 1, out=entries)  # a share of 1 may be a rounding error above it
+    if Z.dtype == np.float32:
+        Z = with_unit_sums(Z)
     rows = np.array(history, dtype=HISTORY)
     status = Status() if rests and result.certified else _trouble(rows, result, rests, stopped)
     return Solution(C, Z, result.energy, result.gap, rows, _unreached(problem, term), status)

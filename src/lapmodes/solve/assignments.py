@@ -20,6 +20,9 @@ from .newton import FIRST_LOOK, Newton
 from .objective import block_statistics, certificate_from, certify
 from .terms import DenseTerm, SparseTerm
 
+LONGEST_STEP = 1e30
+"""Nothing is longer than this, nor moves an entry by more than the 2/3 power of it: single precision has no more."""
+
 
 def solve_assignments(
     graph: Graph,
@@ -291,9 +294,12 @@ def row_steps(graph: Graph, lam: float, largest: float) -> Array:
     `largest` is the largest absolute entry of the linear term.
     """
     linked = graph.diagonal > 0
-    steps = 1 / (4 * lam * graph.diagonal[linked].astype(np.float64))
-    to_a_corner = 1e4 / max(largest, float(np.finfo(np.float32).tiny))
+    with np.errstate(over="ignore"):
+        steps = 1 / (4 * lam * graph.diagonal[linked].astype(np.float64))
+    least = float(np.finfo(np.float32).tiny)
+    to_a_corner = 1e4 / max(largest, least)
     longest = to_a_corner if steps.max(initial=0) <= to_a_corner else max(to_a_corner, float(np.median(steps)))
+    longest = min(longest, LONGEST_STEP, LONGEST_STEP ** (2 / 3) / max(largest, least))
     step = np.full(graph.diagonal.size, longest)
     step[linked] = np.minimum(steps, longest)
     return step

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csc_array, csr_array
 from scipy.special import ndtr, ndtri
 
 from .. import _native
@@ -20,6 +20,8 @@ from .objective import inverse_width, kernel_values, mode_columns
 
 BLOCK = 2048
 """Points, and new points, whose kernel values are held at once."""
+LOWEST = -1e300
+"""The lowest logarithm of a density: that of none."""
 FEW = 20
 """Clusters with fewer members are compared with the members of all clusters."""
 DENSE = 0.1
@@ -83,10 +85,10 @@ def map_points(points: Points, cross: Any, sigma: Any, reference: Reference, out
 
 
 def log_cluster_sums(points: Points, queries: Points, Z: Array, sigma: float | Array) -> Array:
-    """Log of sum_n z_nk N(x; x_n, sigma_n^2 I) for each query and cluster, (M, K), safe from underflow."""
+    """Log of sum_n z_nk N(x; x_n, sigma_n^2 I) for each query and cluster, (M, K): no underflow, `LOWEST` for none."""
     D = points.X.shape[1]
     widths = np.broadcast_to(np.asarray(sigma, dtype=np.float64), (points.n,))
-    norm = -0.5 * D * np.log(2 * np.pi * np.square(widths))
+    norm = -0.5 * D * np.log(2 * np.pi) - D * np.log(widths)
     out = np.empty((queries.n, Z.shape[1]))
     for start in range(0, queries.n, BLOCK):
         some = queries.take(slice(start, start + BLOCK))
@@ -94,21 +96,24 @@ def log_cluster_sums(points: Points, queries: Points, Z: Array, sigma: float | A
     return out
 
 
-def _block(points: Points, queries: Points, Z: Array, widths: Array, norm: Array) -> Array:
-    """One block of queries against all points, with a running peak (a streaming log-sum-exp)."""
-    peak = np.full((queries.n, 1), -np.inf)
-    sums = np.zeros((queries.n, Z.shape[1]))
+def _block(points: Points, queries: Points, Z: Any, widths: Array, norm: Array) -> Array:
+    """One block of queries against all points, with a running peak for each cluster (a streaming log-sum-exp)."""
+    peak, sums = np.full((queries.n, Z.shape[1]), LOWEST), np.zeros((queries.n, Z.shape[1]))
     for start in range(0, points.n, BLOCK):
         rows = slice(start, min(start + BLOCK, points.n))
         centres = points.rows(np.arange(rows.start, rows.stop))
         minus_d2 = kernel_values(queries, centres, 1.0, squared=True).astype(np.float64)
-        exponent = minus_d2 * (0.5 / np.square(widths[rows])) + norm[rows]
-        top = np.maximum(peak, exponent.max(axis=1, keepdims=True))
-        sums *= np.exp(peak - top)
-        sums += np.exp(exponent - top) @ Z[rows]
-        peak = top
+        with np.errstate(over="ignore"):
+            exponent = np.maximum(norm[rows] - 0.5 * np.square(np.sqrt(-minus_d2) / widths[rows]), LOWEST)
+        members = csc_array(Z[rows])
+        for k in np.flatnonzero(np.diff(members.indptr)):
+            own = slice(members.indptr[k], members.indptr[k + 1])
+            shares = exponent[:, members.indices[own]] + np.log(members.data[own])
+            top = np.maximum(peak[:, k], shares.max(axis=1))
+            sums[:, k] = sums[:, k] * np.exp(peak[:, k] - top) + np.exp(shares - top[:, None]).sum(axis=1)
+            peak[:, k] = top
     with np.errstate(divide="ignore"):
-        return np.asarray(np.log(sums) + peak)
+        return np.maximum(np.log(sums) + peak, LOWEST)
 
 
 @dataclass(frozen=True)
