@@ -30,8 +30,8 @@ ROOMS = {
     "image": {"plotting", "graph", "_estimator", "_warnings", "_records", "_rows"},
     "layers": {"plotting", "selection", "path", "_estimator", "_fit", "_predict", "_settings", "_validation", "start"}
     | {"_progress", "_records", "_rows", "_warnings"},
-    "distributed": {"_predict", "_fit", "_n_clusters", "_row_map", "_settings"}
-    | {"_validation", "_warnings", "graph", "solve", "start"}
+    "distributed": {"_estimator", "_persistence", "_predict", "_fit", "_n_clusters", "_row_map", "_settings"}
+    | {"_archives", "_validation", "_warnings", "metrics", "graph", "solve", "start"}
     | BASE,
     "selection": {"_estimator", "_n_clusters", "_fit", "_settings", "start", "graph", "_progress", "_records", "_rows"},
     "path": {"_estimator", "_fit", "_predict", "_settings", "_validation", "_progress", "_warnings"}

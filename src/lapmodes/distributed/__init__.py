@@ -13,7 +13,6 @@ except ImportError as error:  # pragma: no cover
         'lapmodes.distributed needs dask and distributed. Install the extra: pip install "lapmodes[distributed]".'
     ) from error
 
-from .estimator import LaplacianKModes
+from .estimator import LaplacianKModes, load
 
-
-__all__ = ["LaplacianKModes"]
+__all__ = ["LaplacianKModes", "load"]

@@ -22,9 +22,9 @@ from ..solve.assignments import Momentum, accelerate, make_sweeps
 from ..solve.newton import remaining_sweeps
 from ..solve.objective import certify, nearest_mode
 from ..solve.terms import DenseTerm, SparseTerm, linear_term
-from .cluster import Tasks
+from .cluster import Sized, Tasks
 from .graph import LocalGraph
-from .parts import Part, Sized
+from .parts import Part
 
 SWEEPS = 8
 """Sweeps between two exchanges: measured, more of them save few exchanges and fewer of them cost many."""

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from concurrent.futures import CancelledError
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 from uuid import uuid4
 
 import dask
+import numpy as np
 from distributed import Client, Future, KilledWorker, LocalCluster, as_completed
 from distributed.client import default_client
+from scipy.sparse import issparse
 
 from .. import __version__
 from .._progress import Step, no_step
 
 WORKER_TTL = "120 s"
 """A worker of a local cluster that gives no sign of life for so long is given up, and its work done elsewhere."""
+MEMORY_SHARE = 0.6
+"""Share of the workers' memory that results may take before Dask writes them to disk."""
 LOCAL = {
     "distributed.scheduler.worker-ttl": WORKER_TTL,
     "distributed.worker.memory.terminate": 0.95,
@@ -57,8 +63,8 @@ def find_client(client: Any) -> tuple[Client, bool]:
         return Client(cluster), True
 
 
-def check_cluster(client: Client) -> int:
-    """Refuse a cluster without workers, or whose workers run other versions; the smallest memory limit, 0: none."""
+def check_cluster(client: Client) -> list[int]:
+    """Refuse a cluster without workers, or whose workers run other versions; the memory of each worker, 0: no limit."""
     if not client.scheduler_info(n_workers=-1)["workers"]:
         try:
             client.wait_for_workers(1, timeout=30)
@@ -72,8 +78,7 @@ def check_cluster(client: Client) -> int:
                     f"The worker at {address} has {name} {facts['versions'].get(name)}, this process has {version}. "
                     "Install the same versions everywhere, as results would depend on where a task ran."
                 )
-    limits = [info["memory_limit"] for info in client.scheduler_info(n_workers=-1)["workers"].values()]
-    return min((int(limit) for limit in limits if limit), default=0)
+    return [int(info["memory_limit"] or 0) for info in client.scheduler_info(n_workers=-1)["workers"].values()]
 
 
 def worker_facts() -> dict[str, Any]:
@@ -168,3 +173,64 @@ def close_local(client: Client) -> None:
 def first_of(values: Any, number: Any) -> Any:
     """One entry of a task's result, as a task of its own: others need not fetch the whole."""
     return values[number] if not isinstance(values, dict) else values.get(number)
+
+
+class Sized:
+    """A record whose size Dask sees: the sum of its arrays."""
+
+    def __sizeof__(self) -> int:
+        return sum(size_of(getattr(self, field.name)) for field in fields(self))  # type: ignore[arg-type]
+
+
+def size_of(value: Any) -> int:
+    """Bytes of arrays, sparse matrices and records of them."""
+    if isinstance(value, np.ndarray):
+        return int(value.nbytes)
+    if issparse(value):
+        return int(value.data.nbytes + value.indices.nbytes + value.indptr.nbytes)
+    if isinstance(value, dict):
+        return sum(map(size_of, value.values()))
+    if isinstance(value, (list, tuple)):
+        return sum(map(size_of, value))
+    if is_dataclass(value) and not isinstance(value, type):
+        return sum(size_of(getattr(value, field.name)) for field in fields(value))
+    return sys.getsizeof(value)
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large a problem is."""
+
+    n: int
+    n_features: int
+    n_clusters: int
+    n_neighbors: int
+    itemsize: int
+
+    @property
+    def kept(self) -> float:
+        """Bytes that stay on the workers: coordinates, number, graph, prior and assignments of all points."""
+        number = 4 + self.itemsize
+        return self.n * (self.itemsize * self.n_features + 24 + 1.5 * self.n_neighbors * number + 24 + 4.5 * number)
+
+    def working(self, n_parts: int) -> float:
+        """Bytes that the work on one part takes at once."""
+        return 1.2 * self.n / n_parts * (self.itemsize * (3 * self.n_features + 4 * self.n_clusters) + 400)
+
+
+def check_memory(size: Size, n_parts: int, limits: list[int]) -> None:
+    """Refuse a cluster that is sure to be too small, before any work is done; limits of 0 are none."""
+    if not limits or min(limits) == 0:
+        return
+    room, least = MEMORY_SHARE * sum(limits), min(limits)
+    if size.kept > room:
+        raise ClusterError(
+            f"{size.n:,} rows need about {size.kept / 2**30:.2f} GiB on the workers, but {len(limits)} workers with "
+            f"{sum(limits) / 2**30:.2f} GiB in all have room for {room / 2**30:.2f} GiB beside the work itself. Use more "
+            "workers, or workers with more memory."
+        )
+    if size.working(n_parts) > MEMORY_SHARE * least:
+        raise ClusterError(
+            f"The work on one of {n_parts} parts needs about {size.working(n_parts) / 2**30:.2f} GiB, but a worker has "
+            f"{least / 2**30:.2f} GiB. Use more parts (such as parts={2 * n_parts}), or workers with more memory."
+        )

@@ -1,69 +1,53 @@
-"""The way of a distributed fit: source → parts → graph → start → solution. Everything of size N stays on the workers."""
+"""The way of a distributed fit: parts → graph → start → solution, and the outer loop over parts.
+
+Everything of size N stays on the workers. The driver holds modes, a few numbers for each part, and futures.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from time import perf_counter
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array, vstack
 
 from .._fit import degenerate_status
-from .._progress import Progress, Step
-from .._records import Array
+from .._predict import OUTLIER_NEIGHBORS
+from .._progress import Progress, Step, no_step
+from .._records import HISTORY, Array, Modes, Status
+from .._rows import largest_columns, replaced_rows, scaled_rows
 from .._settings import Settings
-from .._validation import check_init, check_weights
 from ..graph.affinity import neighbors_needed
-from . import alternate as loop
-from .alternate import Solution
-from .assignments import SWEEPS, Model, Pieces, begin, received, solve_parts
-from .cluster import ClusterError, Tasks, first_of
-from .graph import PartedGraph, Rule, edges_of, find_widths, finish_graph, given_rows, join_parts, width_facts
-from .neighbors import search_parts
-from .parts import Cells, Part, PartFacts, facts_of, join_pieces, make_cells, split_block, spread_of, usual_parts
-from .sources import Look, Source, as_rows, find_source, looking_graph
-from .start import (
-    densest_rows,
-    given_start,
-    map_assignments,
-    map_votes,
-    modes_of,
-    nearest_start,
-    sample_size,
-    start_on_sample,
+from ..graph.neighbors import make_index
+from ..solve.alternate import Stopping, status_of
+from ..solve.modes import Members, Shift, Sums, add_up, climb, cluster_sums
+from ..solve.objective import inverse_width
+from ..solve.terms import linear_term
+from .assignments import Model, Pieces, Round, Solved, begin, prior_pull, problem_of, solve_parts
+from .cluster import Tasks
+from .graph import (
+    LocalGraph,
+    PartedGraph,
+    Rule,
+    edges_of,
+    find_widths,
+    finish_graph,
+    given_rows,
+    join_parts,
+    split_graph,
+    width_facts,
 )
+from .neighbors import search_parts
+from .parts import Cells, Part, PartFacts, make_parts, spread_of, usual_parts
+from .sources import Data, look_over, sample_digest
+from .start import Begin, begin_as_given, begin_from_sample, sample_size, start_on_sample
 
-OUTLIER_NEIGHBORS = 10
-"""Neighbours by which outliers are judged."""
-MEMORY_SHARE = 0.6
-"""Share of the workers' memory that results may take before Dask writes them to disk."""
 REACHED_ROWS = 100_000
 """Reached rows among which the nearest to an unreached component is looked for."""
-
-
-@dataclass(frozen=True)
-class Data:
-    """The rows, looked at once."""
-
-    source: Source
-    sample: Any
-    """Future of a random sample."""
-    lengths: Array
-    """Rows of each block."""
-    n_features: int
-    dtype: Any
-    mass: float
-    """Sum of the sample weights."""
-
-    @property
-    def n(self) -> int:
-        """Number of rows."""
-        return int(self.lengths.sum())
-
-    @property
-    def firsts(self) -> Array:
-        """Number of the first row of each block."""
-        return np.concatenate([[0], np.cumsum(self.lengths)])
+FAINT = 1e-6
+"""Kernel values below this share of the usual ones do not reach a component."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +70,8 @@ class Problem:
     recall: float
     asked: float
     """Rows that asked another part for neighbours, for each row."""
+    share: float
+    """How near a part had to be, as a share of the own reach, to be asked."""
 
     @property
     def starts(self) -> Array:
@@ -100,6 +86,18 @@ class Problem:
 
 
 @dataclass(frozen=True)
+class Options:
+    """What a distributed fit has beside the settings of one machine."""
+
+    exact: bool
+    parts: int | str
+    seeds: list[int]
+    parameters: dict[str, Any]
+    kept: Any = None
+    """The checkpoint, if one is wanted."""
+
+
+@dataclass(frozen=True)
 class Fitted:
     """A solved problem."""
 
@@ -109,148 +107,53 @@ class Fitted:
     prior_weight: float
 
 
-def look_over(tasks: Tasks, X: Any, weight: Any, settings: Settings, seed: int, step: Step) -> Data:
-    """Read all rows once: check and count them, and draw a sample."""
-    source = find_source(X, tasks)
-    weights = None if weight is None else find_weights(weight, source, tasks)
-    first = tasks.run(source.graph | {tasks.key("width"): (row_width, source.keys[0])}, [tasks.key("width")])
-    width, itemsize = tasks.gather(list(first.values()))[0]
-    options = sample_size(width, itemsize), seed, settings.metric == "cosine"
-    graph, keys, sample = looking_graph(source, weights, tasks, options)
-    futures = tasks.run(graph, [*keys, sample])
-    tasks.watch([futures[key] for key in keys], step)
-    facts = tasks.gather([futures[key] for key in keys])
-    for i, (_, found, _, bad, why, _) in enumerate(facts):
-        if found != width:
-            raise ValueError(f"All rows must have {width} columns, but those of {source.name(i)} have {found}.")
-        if bad >= 0:
-            raise ValueError(
-                f"Row {bad} of {source.name(i)} has {why}. Drop or repair such rows; lapmodes.distributed takes no gaps."
-            )
-    lengths = np.array([each[0] for each in facts], dtype=np.int64)
-    if lengths.sum() < max(2, settings.n_clusters):
-        raise ValueError(
-            f"n_samples={lengths.sum()} should be >= n_clusters={settings.n_clusters}. Ask for fewer clusters."
+def fit_source(
+    tasks: Tasks, X: Any, weight: Any, settings: Settings, options: Options, check: Any, progress: Progress
+) -> tuple[Data, Fitted]:
+    """The whole way from the data to a solution; `check` refuses what is not possible and gives start and graph."""
+    kept, exact = options.kept, options.exact
+    seeds = options.seeds if kept is None else kept.seeds(options.seeds)
+    with progress.phase("reading") as step:
+        data = look_over(tasks, X, weight, settings, seeds[0], sample_size, step)
+    n_parts = options.parts
+    if isinstance(n_parts, str):
+        n_parts = usual_parts(data.n, data.n_features, settings.n_clusters)
+    init, graph = check(data, n_parts)
+    digest = tasks.gather(tasks.each("digest", sample_digest, [(data.sample,)]))[0]
+    fingerprint = {"data": [data.n, data.n_features, str(data.dtype), digest], "parameters": options.parameters}
+    problem = None if kept is None else kept.problem(fingerprint)
+    resumed = None if problem is None else kept.resumed(len(problem.parts))
+    on_sample = []
+    if isinstance(init, str) and resumed is None:
+        like = replace(
+            settings, threads=1, random_state=None, affinity=settings.affinity if graph is None else "self-tuning"
         )
-    dtype = np.dtype(np.float32 if all(each[2] for each in facts) else np.float64)
-    return Data(source, futures[sample], lengths, width, dtype, sum(each[5] for each in facts))
-
-
-def row_width(X: Any) -> tuple[int, int]:
-    """(Columns, bytes of a number) of a block."""
-    X = np.asarray(X)
-    if X.ndim != 2:
-        raise ValueError(f"X must be of two dimensions. Got blocks of {X.ndim}. Reshape it to (rows, columns).")
-    return X.shape[1], 4 if X.dtype in (np.float32, np.float16) else 8
-
-
-def find_weights(weight: Any, source: Source, tasks: Tasks) -> Source:
-    """Sample weights in the blocks of the rows."""
-    import dask.array as da
-
-    if not isinstance(weight, da.Array):
-        weight = np.asarray(weight, dtype=np.float64)
-        if source.lengths is None:
-            raise ValueError("'sample_weight' must be a dask array where the chunk sizes of X are not known.")
-        if weight.shape != (sum(source.lengths),):
-            raise ValueError(
-                f"'sample_weight' must have one entry a row, shape ({sum(source.lengths)},). Got {weight.shape} instead."
-            )
-        weight = da.from_array(weight, chunks=(source.lengths,))
-    elif source.lengths is not None and not np.isnan(weight.chunks[0]).any():
-        weight = weight.rechunk((source.lengths,))
-    if weight.numblocks[0] != len(source.keys):
-        raise ValueError(
-            f"'sample_weight' must have the chunks of X. It has {weight.numblocks[0]}, X has {len(source.keys)}."
-        )
-    return Source(dict(weight.__dask_graph__()), list(weight.__dask_keys__()))
-
-
-def scaled_weight(weight: Any, factor: float, dtype: Any) -> Array:
-    """Weights of mean 1."""
-    return (np.asarray(weight, dtype=np.float64) * factor).astype(dtype)
-
-
-def make_parts(
-    tasks: Tasks, data: Data, n_parts: int, seed: int, weight: Any, start: Any, settings: Settings, merge: bool
-) -> tuple[Cells, list[Any], list[PartFacts]]:
-    """Move each row to its part, once."""
-    (cells,) = tasks.gather(tasks.each("cells", cells_of_sample, [(data.sample, n_parts, seed, data.dtype)]))
-    weights = None if weight is None else find_weights(weight, data.source, tasks)
-    graph = dict(data.source.graph) | ({} if weights is None else dict(weights.graph))
-    cosine = settings.metric == "cosine"
-    starts = start_blocks(start, data, graph)
-    for i, key in enumerate(data.source.keys):
-        graph[tasks.key("rows", i)] = (as_rows, key, data.dtype, cosine)
-        scaled = None
-        if weights is not None:
-            scaled = tasks.key("scaled", i)
-            graph[scaled] = (scaled_weight, weights.keys[i], data.n / data.mass, data.dtype)
-        graph[tasks.key("split", i)] = (
-            split_block,
-            tasks.key("rows", i),
-            scaled,
-            starts[i],
-            int(data.firsts[i]),
-            cells,
-        )
-        for p in range(cells.n_parts):
-            graph[tasks.key("piece", i, p)] = (first_of, tasks.key("split", i), p)
-    blocks = range(len(data.source.keys))
-    for p in range(cells.n_parts):
-        graph[tasks.key("part", p)] = (join_pieces, [tasks.key("piece", i, p) for i in blocks], merge)
-    parts = list(tasks.run(graph, [tasks.key("part", p) for p in range(cells.n_parts)]).values())
-    tasks.watch(parts)
-    facts = tasks.gather(tasks.each("part-facts", facts_of, [(part,) for part in parts]))
-    return cells, parts, facts
-
-
-def cells_of_sample(look: Look, n_parts: int, seed: int, dtype: Any) -> Cells:
-    """The cells, from the sample."""
-    return make_cells(look.X.astype(dtype, copy=False), n_parts, seed)
-
-
-def start_blocks(start: Any, data: Data, graph: dict[Any, Any]) -> list[Any]:
-    """Given first assignments for each block: keys or sparse rows."""
-    import dask.array as da
-
-    if start is None:
-        return [None] * len(data.lengths)
-    if isinstance(start, da.Array):
-        start = start.rechunk((tuple(data.lengths.tolist()), -1))
-        graph |= dict(start.__dask_graph__())
-        return [key[0] for key in start.__dask_keys__()]
-    rows = csr_array(start)
-    return [rows[a:b] for a, b in zip(data.firsts[:-1], data.firsts[1:], strict=True)]
-
-
-def check_memory(data: Data, settings: Settings, n_parts: int, limit: int, n_workers: int) -> None:
-    """Refuse a cluster that is sure to be too small, before any work is done."""
-    if not limit:
-        return
-    need = data.n * bytes_a_point(data.n_features, settings.n_neighbors, data.dtype.itemsize)
-    if need > MEMORY_SHARE * limit * n_workers:
-        raise ClusterError(
-            f"{data.n:,} rows need about {need / 2**30:.1f} GiB on the workers, but {n_workers} workers of "
-            f"{limit / 2**30:.2f} GiB have room for {MEMORY_SHARE * limit * n_workers / 2**30:.1f} GiB beside the work "
-            "itself. Use more workers, or workers with more memory; or fit a sample with exact=False."
-        )
-    work = data.n / n_parts * 1.2 * working_bytes(data.n_features, settings.n_clusters, data.dtype.itemsize)
-    if work > MEMORY_SHARE * limit:
-        raise ClusterError(
-            f"The work on one of {n_parts} parts needs about {work / 2**30:.1f} GiB, but a worker has {limit / 2**30:.2f} "
-            f"GiB. Use more parts (for example parts={2 * n_parts}), or workers with more memory."
-        )
-
-
-def bytes_a_point(n_features: int, n_neighbors: int, itemsize: int) -> float:
-    """What stays on the workers for each point: coordinates, number, graph, prior and two assignments."""
-    return itemsize * n_features + 24 + 1.5 * n_neighbors * (4 + itemsize) + 3 * (8 + 1.5 * (4 + itemsize))
-
-
-def working_bytes(n_features: int, n_clusters: int, itemsize: int) -> float:
-    """What the work on a part takes at once, for each of its points."""
-    return itemsize * (3 * n_features + 4 * n_clusters) + 400
+        on_sample = tasks.each("start", start_on_sample, [(data.sample, like, seed, not exact) for seed in seeds[2:]])
+    if problem is None:
+        given = init[1] if isinstance(init, tuple) else None
+        with progress.phase("parts", n_parts) as step:
+            made = make_parts(tasks, data, n_parts, seeds[1], weight, given, settings, graph is None, step)
+        problem = build_problem(tasks, *made, settings, graph, data.dtype, progress)
+        if kept is not None and given is None:
+            problem = kept.keep_problem(problem, fingerprint, seeds)
+    with progress.phase("start") as step:
+        own = tasks, problem.parts
+        if resumed is not None:
+            starts = [resumed.start]
+        elif on_sample:
+            starts = [begin_from_sample(*own, each, data.dtype, settings.prior_weight, exact) for each in on_sample]
+        else:
+            starts = [begin_as_given(*own, problem.graph, init, data.dtype)]
+        if kept is not None and resumed is None:
+            starts = [kept.keep_start(starts[0])]
+        step(1, f"{starts[0].C.shape[0]} clusters to start from")
+    keep = None if kept is None else kept.keep_state
+    with progress.phase("alternate") as step:
+        runs = [solve(problem, start, settings, step, exact, keep, resumed) for start in starts]
+    # As on one machine: no trouble first, then the lam asked for, then a low objective.
+    return data, min(
+        runs, key=lambda run: (bool(run.solution.status.message), -run.problem.lam, run.solution.objective)
+    )
 
 
 def build_problem(
@@ -260,6 +163,7 @@ def build_problem(
     facts: list[PartFacts],
     settings: Settings,
     given: Any,
+    dtype: Any,
     progress: Progress,
 ) -> Problem:
     """Search neighbours, weigh the edges, and resolve bandwidth and lam."""
@@ -283,10 +187,11 @@ def build_problem(
         width = bandwidth if one_width else float(np.average([edge for _, edge, _ in found], weights=sizes))
         rule = Rule(kind, min(n_neighbors, total - 1), float(width), kind == "entropic")
         if kind == "precomputed":
-            rule, local = None, split_graph(tasks, parts, starts, given)
+            rule, local = None, split_graph(tasks, parts, search.lists, starts, given)
         elif kind is None:
             rule = None
-            arguments = [(csr_array((size, total), dtype=np.float32), p, starts) for p, size in enumerate(sizes)]
+            none = [csr_array((size, total), dtype=dtype) for size in sizes]
+            arguments = [(none[p], search.lists[p], p, starts) for p in range(len(parts))]
             local = tasks.each("no-graph", given_rows, arguments)
         else:
             local = edges_of(tasks, search.lists, widths, [each[2] for each in found], starts, rule, step)
@@ -303,7 +208,19 @@ def build_problem(
         mean = graph.mean_diagonal / (mean_weight if weighted else 1.0)
         lam = unit / mean if mean > 0 else 0.0
     return Problem(
-        tasks, cells, parts, facts, graph, lam, bandwidth, float(length), spread, rule, search.recall, search.asked
+        tasks,
+        cells,
+        parts,
+        facts,
+        graph,
+        lam,
+        bandwidth,
+        float(length),
+        spread,
+        rule,
+        search.recall,
+        search.asked,
+        search.share,
     )
 
 
@@ -317,101 +234,22 @@ def median_of(values: Array) -> float:
     return float(np.median(values))
 
 
-def split_graph(tasks: Tasks, parts: list[Any], starts: Array, W: Any) -> list[Any]:
-    """A graph that was given, by parts."""
-    numbers = np.concatenate(tasks.gather(tasks.each("numbers", row_numbers, [(part,) for part in parts])))
-    place = np.empty(numbers.size, dtype=np.int64)
-    place[numbers] = np.arange(numbers.size)
-    rows = csr_array(W[numbers])
-    rows = csr_array((rows.data, place[rows.indices], rows.indptr), shape=rows.shape)
-    rows.sort_indices()
-    pieces = [rows[starts[p] : starts[p + 1]] for p in range(len(parts))]
-    return tasks.each("given", given_rows, [(piece, p, starts) for p, piece in enumerate(pieces)])
-
-
-def row_numbers(part: Part) -> Array:
-    """The number in the data of each row."""
-    return part.row_numbers
-
-
-def checked_graph(graph: Any, n: int, dtype: Any) -> Any:
-    """A given graph, checked as one machine does."""
-    from .._validation import check_graph
-
-    if not issparse(graph):
-        return check_graph(graph, n, dtype)
-    return check_graph(check_weights(graph, dtype), n, dtype)
-
-
-@dataclass(frozen=True)
-class Begin:
-    """Where a run begins: modes, futures of the first assignments and of the prior."""
-
-    C: Array
-    assignments: list[Any]
-    priors: list[Any]
-
-
-def begin_from_sample(problem: Problem, start: Any, dtype: Any, prior_weight: float, exact: bool) -> Begin:
-    """A start on the sample, mapped to all rows."""
-    tasks = problem.tasks
-    C, has_prior = tasks.gather(tasks.each("modes-of", modes_of, [(start,)]))[0]
-    votes = tasks.each("votes", map_votes, [(part, start) for part in problem.parts])
-    priors = votes if has_prior and prior_weight > 0 else [None] * len(votes)
-    Z = votes if exact else tasks.each("mapped", map_assignments, [(part, start) for part in problem.parts])
-    return Begin(np.ascontiguousarray(C, dtype=dtype), Z, priors)
-
-
-def begin_as_given(problem: Problem, init: Any, dtype: Any) -> Begin:
-    """Given modes, or given assignments with or without modes."""
-    tasks, none = problem.tasks, [None] * len(problem.parts)
-    modes = init[0] if isinstance(init, tuple) else init
-    C = None if modes is None else np.ascontiguousarray(modes, dtype=dtype)
-    if not isinstance(init, tuple):
-        assert C is not None
-        return Begin(C, tasks.each("nearest", nearest_start, [(part, C) for part in problem.parts]), none)
-    Z = tasks.each("given-start", given_start, [(part,) for part in problem.parts])
-    if C is None:
-        C = densest_modes(problem, Z)
-    return Begin(np.ascontiguousarray(C, dtype=dtype), Z, none)
-
-
-def densest_modes(problem: Problem, Z: list[Any]) -> Array:
-    """For each cluster its row with most weight to others of the cluster."""
-    tasks, P = problem.tasks, len(Z)
-    rounds = tasks.each("begin-modes", begin, [(problem.graph.local[p], Z[p]) for p in range(P)])
-    neighbors = [each.neighbors for each in problem.graph.facts]
-    halos = tasks.each(
-        "halo",
-        halo_of,
-        [(problem.graph.local[p], rounds[p], neighbors[p], [rounds[q] for q in neighbors[p]], p) for p in range(P)],
-    )
-    arguments = [(problem.parts[p], problem.graph.local[p], Z[p], halos[p]) for p in range(P)]
-    found = tasks.gather(tasks.each("densest", densest_rows, arguments))
-    weight, points = np.stack([each[0] for each in found]), np.stack([each[1] for each in found])
-    return points[weight.argmax(axis=0), np.arange(weight.shape[1])]
-
-
-def halo_of(local: Any, own: Any, senders: list[int], others: list[Any], number: int) -> Any:
-    """The halo's assignments, all of them from the other parts' first rounds."""
-    return received(local, own.halo, senders, [each.out.get(number) for each in others])
-
-
 def solve(
     problem: Problem, start: Begin, settings: Settings, step: Step, exact: bool, keep: Any = None, resumed: Any = None
 ) -> Fitted:
     """From a start to a solution; a lam that was left to the library is quartered while a cluster dies of it."""
     shares = range(6) if settings.lam is None and exact else range(1)
+    first = problem.lam if resumed is None else resumed.lam
     for share in shares:
-        at = replace(problem, lam=problem.lam / 4**share)
-        fitted = _solve_once(at, start, settings, step, exact, keep, resumed)
+        history = resumed.history if resumed is not None and share == 0 else None
+        fitted = _solve_once(replace(problem, lam=first / 4**share), start, settings, step, exact, keep, history)
         if fitted.solution.status.name != "empty clusters":
             break
     return fitted
 
 
 def _solve_once(
-    problem: Problem, start: Begin, settings: Settings, step: Step, exact: bool, keep: Any, resumed: Any
+    problem: Problem, start: Begin, settings: Settings, step: Step, exact: bool, keep: Any, past: Any
 ) -> Fitted:
     tasks, graph = problem.tasks, problem.graph
     limit = problem.bandwidth is not None and bool(np.isinf(problem.bandwidth))
@@ -422,20 +260,20 @@ def _solve_once(
     arguments = [(graph.local[p], Z) for p, Z in enumerate(start.assignments)]
     rounds = tasks.each("begin", begin, arguments)
     if exact:
-        model, found, history, status, traffic = loop.alternate(
-            tasks, pieces, model, rounds, settings.stopping, problem.length, step, keep, resumed
+        model, found, history, status, traffic = alternate(
+            tasks, pieces, model, rounds, settings.stopping, problem.length, step, keep, past
         )
     else:
         found = solve_parts(tasks, pieces, rounds, model, settings.stopping.gap, sweeps=0)
         row = (found.energy, found.gap, 0.0, 0, 0, 0.0, 0.0)
-        history, status, traffic = np.array([row], dtype=loop.HISTORY), loop.Status(), np.zeros((0, 4))
+        history, status, traffic = np.array([row], dtype=HISTORY), Status(), np.zeros((0, 4))
     rounds = found.rounds
-    unreached = loop.unreached_components(tasks, pieces, graph, model)
+    unreached = unreached_components(tasks, pieces, graph, model)
     if unreached.size:
         rounds = assign_unreached(problem, rounds, unreached)
-    rounds = tasks.each("finish", loop.finish_assignments, [(each,) for each in rounds])
+    rounds = tasks.each("finish", finish_assignments, [(each,) for each in rounds])
     arguments = [(problem.parts[p], rounds[p]) for p in range(len(rounds))]
-    sizes = np.sum(tasks.gather(tasks.each("sizes", loop.cluster_sizes, arguments)), axis=0)
+    sizes = np.sum(tasks.gather(tasks.each("sizes", cluster_sizes, arguments)), axis=0)
     if status.name != "stopped" and ((sizes == 0).any() or unreached.size):
         lost = sum(int(np.isin(each, unreached).sum()) for each in graph.component) if unreached.size else 0
         status = degenerate_status(sizes, lost, int(problem.starts[-1]))
@@ -448,20 +286,162 @@ def assign_unreached(problem: Problem, rounds: list[Any], unreached: Array) -> l
     tasks, P, graph = problem.tasks, len(rounds), problem.graph
     most = -(-REACHED_ROWS // P)
     own = [(problem.parts[p], graph.local[p], graph.component[p], unreached) for p in range(P)]
-    found = tasks.gather(tasks.each("reached-rows", loop.reached_rows, [(*own[p], rounds[p], most) for p in range(P)]))
+    found = tasks.gather(tasks.each("reached-rows", reached_rows, [(*own[p], rounds[p], most) for p in range(P)]))
     X = np.concatenate([points for points, _ in found])
     if len(X) == 0:
         return rounds
-    from scipy.sparse import vstack
-
     Z = csr_array(vstack([rows for _, rows in found], format="csr"))
     nearest: dict[int, tuple[float, int]] = {}
-    for part in tasks.gather(tasks.each("nearest-reached", loop.nearest_reached, [(*each, X) for each in own])):
+    for part in tasks.gather(tasks.each("nearest-reached", nearest_reached, [(*each, X) for each in own])):
         for number, distance, row in part:
             nearest[number] = min(nearest.get(number, (np.inf, 0)), (distance, row))
     rows = {number: csr_array(Z[[row]]) for number, (_, row) in nearest.items()}
     arguments = [(graph.local[p], graph.component[p], rows, rounds[p]) for p in range(P)]
-    return tasks.each("with-components", loop.with_components, arguments)
+    return tasks.each("with-components", with_components, arguments)
 
 
-__all__ = ["SWEEPS", "Begin", "Data", "Fitted", "Problem", "check_init", "usual_parts"]
+@dataclass(frozen=True)
+class Solution:
+    """A fixed point of the alternation: futures of the assignments, and small arrays."""
+
+    C: Array
+    rounds: list[Any]
+    objective: float
+    gap: float
+    history: Array
+    sizes: Array
+    """Samples in each cluster."""
+    status: Status
+    traffic: Array
+    """For each alternation (rounds, sweeps, halo rows sent, bytes sent)."""
+
+
+def list_members(part: Part, last: Round) -> Members:
+    """The rows with a share in each cluster."""
+    Z = last.Z if part.weight is None else scaled_rows(last.Z, part.weight)
+    return Members.of(Z, 1)
+
+
+def shift_sums(part: Part, members: Members, C: Array, sigma: Any, width: Any, active: Array) -> Sums:
+    """What mean-shift adds up over one part."""
+    h = inverse_width(width if sigma is None else sigma, part.X.dtype)
+    return cluster_sums(part.points(), members, C, h, active)
+
+
+def shift_parts(tasks: Tasks, pieces: Pieces, rounds: list[Any], model: Model, tol: float, length: float) -> Modes:
+    """The C-step: mean-shift over all parts, whose sums are added in their order."""
+    P = len(rounds)
+    members = tasks.each("members", list_members, [(pieces.parts[p], rounds[p]) for p in range(P)])
+
+    def shift(C: Array, active: Array) -> Shift:
+        arguments = [(pieces.parts[p], members[p], C, model.bandwidth, pieces.widths[p], active) for p in range(P)]
+        found = tasks.gather(tasks.each("shift", shift_sums, arguments))
+        by_cluster = [
+            np.stack([getattr(each, name) for each in found], axis=1) for name in ("peak", "mass", "value", "sums")
+        ]
+        flat = [each.reshape(-1, *each.shape[2:]) for each in by_cluster]
+        return add_up(Sums(*flat), np.arange(0, C.shape[0] * P + 1, P))
+
+    sigma = np.inf if model.in_kmeans_limit else length
+    return climb(model.C, sigma, shift, tol=tol)
+
+
+def alternate(
+    tasks: Tasks,
+    pieces: Pieces,
+    model: Model,
+    rounds: list[Any],
+    stopping: Stopping,
+    length: float,
+    step: Step = no_step,
+    keep: Callable[[list[Any], Model, list[Any]], list[Any]] | None = None,
+    past: list[Any] | None = None,
+) -> tuple[Model, Solved, Array, Status, Array]:
+    """Minimise the objective from a start; `keep` is called after each alternation, to write a checkpoint."""
+    rest = stopping.tol * length
+    history = list(past or [])
+    traffic: list[tuple[float, ...]] = []
+    rests = stopped = False
+    while len(history) < stopping.max_iter and not (rests or stopped):
+        began = perf_counter()
+        modes = shift_parts(tasks, pieces, rounds, model, 0.1 * rest, length)
+        model, middle = replace(model, C=modes.C), perf_counter()
+        found = solve_parts(tasks, pieces, rounds, model, stopping.gap)
+        rests = modes.moved <= rest and (model.lam > 0 or not stopping.exact or not found.changed)
+        rounds, seconds = found.rounds, (middle - began, perf_counter() - middle)
+        steps = max(1, round(found.sweeps))
+        history.append((found.energy, found.gap, modes.moved, modes.n_iter, steps, *seconds))
+        traffic.append((found.n_rounds, found.sweeps, found.rows_sent, found.bytes_sent))
+        stopped = step(1, f"objective {found.energy:.6g}  gap {found.gap:.1e}  moved {modes.moved:.1e}")
+        if keep is not None:
+            rounds = keep(rounds, model, history)
+            found = replace(found, rounds=rounds)
+    table = np.array(history, dtype=HISTORY)
+    status = status_of(table, found.certified, rests, stopped)
+    return model, found, table, status, np.array(traffic)
+
+
+def reached(part: Part, local: LocalGraph, prior: Any, width: Any, model: Model, component: Array) -> Array:
+    """(Sum of the largest entries of the linear term, number of rows) of each component of the graph, (2, m)."""
+    problem, pull = problem_of(part, local, width, model), prior_pull(part, prior, model)
+    highest = linear_term(problem, model.C, sparse=model.sparse, kept=1, extra=pull).highest
+    numbers, count = component[local.component], int(component.max()) + 1
+    return np.stack([np.bincount(numbers, weights=highest, minlength=count), np.bincount(numbers, minlength=count)])
+
+
+def unreached_components(tasks: Tasks, pieces: Pieces, graph: PartedGraph, model: Model) -> Array:
+    """The components whose kernel values sum to less than the certificate resolves: any assignment is optimal there."""
+    if model.lam == 0 or model.in_kmeans_limit or graph.n_components == 1:
+        return np.empty(0, dtype=np.int64)
+    arguments = [
+        (pieces.parts[p], pieces.local[p], pieces.priors[p], pieces.widths[p], model, graph.component[p])
+        for p in range(len(pieces.parts))
+    ]
+    sums, sizes = np.zeros(graph.n_components), np.zeros(graph.n_components)
+    for highest, count in tasks.gather(tasks.each("reached", reached, arguments)):
+        sums[: highest.size] += highest
+        sizes[: count.size] += count
+    return np.flatnonzero(sums <= FAINT * sums.sum() * sizes / sizes.sum())
+
+
+def nearest_reached(part: Part, local: LocalGraph, component: Array, unreached: Array, X: Array) -> Any:
+    """For each unreached component (its number, the least distance from a reached row, which one)."""
+    numbers = component[local.component]
+    rows = np.flatnonzero(np.isin(numbers, unreached))
+    if rows.size == 0:
+        return []
+    near = make_index(X, 1).query(part.X[rows], 1)
+    order = np.lexsort((near.distances[:, 0], numbers[rows]))
+    found, first = np.unique(numbers[rows][order], return_index=True)
+    at = order[first]
+    return list(zip(found.tolist(), near.distances[at, 0].tolist(), near.indices[at, 0].tolist(), strict=True))
+
+
+def reached_rows(part: Part, local: LocalGraph, component: Array, unreached: Array, last: Round, most: int) -> Any:
+    """Some rows of reached components and their assignments."""
+    rows = np.flatnonzero(~np.isin(component[local.component], unreached))
+    rows = rows[:: max(1, -(-rows.size // most))]
+    return part.X[rows], csr_array(last.Z[rows])
+
+
+def with_components(local: LocalGraph, component: Array, rows: dict[int, Any], last: Round) -> Round:
+    """Some components, whole, with the assignments of a row elsewhere."""
+    numbers = component[local.component]
+    at = np.isin(numbers, list(rows))
+    if not at.any():
+        return last
+    new = csr_array(vstack([rows[number] for number in numbers[at].tolist()], format="csr"), dtype=last.Z.dtype)
+    return replace(last, Z=replaced_rows(last.Z, at, new))
+
+
+def cluster_sizes(part: Part, last: Round) -> Array:
+    """Samples in each cluster."""
+    labels = largest_columns(last.Z)[np.arange(part.n) if part.rows.row_of is None else part.rows.row_of]
+    return np.bincount(labels, minlength=last.Z.shape[1])
+
+
+def finish_assignments(last: Round) -> Round:
+    """A share of 1 may be a rounding error above it; what is only for the rounds goes."""
+    Z = last.Z.copy()
+    np.minimum(Z.data, 1, out=Z.data)
+    return replace(last, Z=Z, before=None, out={})

@@ -16,13 +16,14 @@ from scipy.sparse.csgraph import connected_components
 
 from .. import _native
 from .._fit import resolve_bandwidth
-from .._progress import Step, no_step
+from .._predict import OUTLIER_NEIGHBORS
+from .._progress import Step
 from .._records import Array, Graph, Neighbors
 from .._rows import row_arrays
 from ..graph.affinity import Affinity, directed, edge_scale, local_scale
-from .cluster import Tasks, first_of
+from .cluster import Sized, Tasks
 from .neighbors import Lists
-from .parts import Part, Sized
+from .parts import Part
 
 EDGES_LOOKED_AT = 20_000
 """Edges of each part from which the median length of an edge is estimated."""
@@ -190,8 +191,7 @@ def join_edges(
     cross = _both_ways(out, back, average)
     used = np.unique(cross.indices)
     cross = csr_array(cross[:, used])
-    reach = lists.distances[:, min(9, lists.distances.shape[1] - 1)].copy()
-    return from_rows(inner, cross, ids[used], starts, own, reach, scale)
+    return from_rows(inner, cross, ids[used], starts, lists, scale)
 
 
 def _both_ways(there: Any, back: Any, average: bool) -> Any:
@@ -201,8 +201,9 @@ def _both_ways(there: Any, back: Any, average: bool) -> Any:
     return W.copy()
 
 
-def from_rows(inner: Any, cross: Any, halo: Array, starts: Array, own: int, reach: Array, scale: Any) -> LocalGraph:
+def from_rows(inner: Any, cross: Any, halo: Array, starts: Array, lists: Lists, scale: Any) -> LocalGraph:
     """The record of rows of W whose columns are own rows and halo."""
+    reach = lists.distances[:, min(OUTLIER_NEIGHBORS, lists.distances.shape[1]) - 1].copy()
     cuts = np.searchsorted(halo, starts)
     bounds = {q: (int(cuts[q]), int(cuts[q + 1])) for q in np.flatnonzero(np.diff(cuts)).tolist()}
     degrees = np.asarray(inner.sum(axis=1) + cross.sum(axis=1), dtype=inner.dtype)
@@ -212,15 +213,14 @@ def from_rows(inner: Any, cross: Any, halo: Array, starts: Array, own: int, reac
     return LocalGraph(inner, cross, degrees, degrees, component, halo, bounds, reach, scale)
 
 
-def given_rows(rows: Any, own: int, starts: Array) -> LocalGraph:
+def given_rows(rows: Any, lists: Lists, own: int, starts: Array) -> LocalGraph:
     """The rows of one part of a graph that was given, columns by the numbers among the rows of all parts."""
     first, n = int(starts[own]), rows.shape[0]
     halo = np.unique(rows.indices[(rows.indices < first) | (rows.indices >= first + n)])
     inner, cross = csr_array(rows[:, first : first + n]), csr_array(rows[:, halo])
     for each in (inner, cross):
         each.sort_indices()
-    reach = np.zeros(n, dtype=rows.dtype)
-    return from_rows(inner, cross, halo, starts, own, reach, None)
+    return from_rows(inner, cross, halo, starts, lists, None)
 
 
 def with_weights(
@@ -412,9 +412,18 @@ def join_parts(tasks: Tasks, local: list[Any], starts: Array, bandwidth: Any, wi
     return PartedGraph(local, facts, starts, np.split(found, offsets[1:-1]), bandwidth, widths)
 
 
-def take_out(values: Any, number: Any) -> Any:
-    """One entry of a task's result."""
-    return first_of(values, number)
+def split_graph(tasks: Tasks, parts: list[Any], lists: list[Any], starts: Array, W: Any) -> list[Any]:
+    """A graph that was given, by parts."""
+    numbers = np.concatenate(tasks.gather(tasks.each("numbers", row_numbers, [(part,) for part in parts])))
+    place = np.empty(numbers.size, dtype=np.int64)
+    place[numbers] = np.arange(numbers.size)
+    rows = csr_array(W[numbers])
+    rows = csr_array((rows.data, place[rows.indices], rows.indptr), shape=rows.shape)
+    rows.sort_indices()
+    pieces = [rows[starts[p] : starts[p + 1]] for p in range(len(parts))]
+    return tasks.each("given", given_rows, [(piece, lists[p], p, starts) for p, piece in enumerate(pieces)])
 
 
-__all__ = ["LocalGraph", "PartedGraph", "Rule", "edges_of", "find_widths", "finish_graph", "join_parts", "no_step"]
+def row_numbers(part: Part) -> Array:
+    """The number in the data of each row."""
+    return part.row_numbers

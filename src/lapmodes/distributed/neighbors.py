@@ -15,11 +15,11 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from .._progress import Step, no_step
-from .._records import Array, Neighbors
+from .._records import Array
 from ..graph.approximate import Groups, Shortlists, every_pair, search
 from ..graph.neighbors import TREE_DIMENSIONS, make_index, search_neighbors
-from .cluster import Tasks, first_of
-from .parts import Cells, Part, Sized
+from .cluster import Sized, Tasks, first_of
+from .parts import Cells, Part
 
 LOST = 0.003
 """Share of the true neighbours that may be missed because their part is not asked."""
@@ -160,7 +160,7 @@ def search_parts(tasks: Tasks, parts: list[Any], starts: Array, cells: Cells, k:
     own = tasks.each("search", own_lists, [(part, int(starts[p]), k, total) for p, part in enumerate(parts)])
     tasks.watch(own, step)
     exact = cells.centers.shape[1] <= TREE_DIMENSIONS
-    check = None if exact and P > 1 or P == 1 and exact else _Check.of(tasks, parts, own, starts, k)
+    check = None if exact else _Check.of(tasks, parts, own, starts, k)
     if P == 1:
         return Search(own, 1.0 if check is None else check.recall(tasks, own, starts), 0.0, 0.0)
     share = 1.0 if check is None else check.share(cells, starts)
@@ -227,8 +227,3 @@ class _Check:
         arguments = [(some, int(starts[p]), self.checked[p].ids) for p, some in enumerate(lists)]
         found = np.concatenate(tasks.gather(tasks.each("listed", listed, arguments)))
         return float((found[:, :, None] == self.truth[:, None, :]).any(axis=1).mean())
-
-
-def as_neighbors(lists: Lists, columns: Array) -> Neighbors:
-    """The lists with other numbers."""
-    return Neighbors(columns, lists.distances)

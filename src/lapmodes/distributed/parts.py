@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import sys
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array, vstack
 from threadpoolctl import threadpool_limits
 
+from .._progress import Step
 from .._records import Array, Points
 from .._row_map import RowMap
+from .._settings import Settings
 from .._validation import Given
 from ..graph.neighbors import make_index
 from ..solve.objective import kernel_values, nearest_mode, row_blocks
+from .cluster import Sized, Tasks, first_of
+from .sources import Data, Look, as_rows, find_weights
 
 CELLS_A_PART = 12
 """Cells that are packed into one part, on average: enough to make parts even and to follow clusters."""
@@ -28,28 +32,6 @@ UNEVEN = 1.2
 CELL_SAMPLE = 20_000
 """Rows of the sample on which cells are found and their borders looked at."""
 BORDER_NEIGHBORS = 5
-
-
-class Sized:
-    """A record whose size Dask sees: the sum of its arrays."""
-
-    def __sizeof__(self) -> int:
-        return sum(size_of(getattr(self, field.name)) for field in fields(self))  # type: ignore[arg-type]
-
-
-def size_of(value: Any) -> int:
-    """Bytes of arrays, sparse matrices and records of them."""
-    if isinstance(value, np.ndarray):
-        return int(value.nbytes)
-    if issparse(value):
-        return int(value.data.nbytes + value.indices.nbytes + value.indptr.nbytes)
-    if isinstance(value, dict):
-        return sum(map(size_of, value.values()))
-    if isinstance(value, (list, tuple)):
-        return sum(map(size_of, value))
-    if is_dataclass(value) and not isinstance(value, type):
-        return sum(size_of(getattr(value, field.name)) for field in fields(value))
-    return sys.getsizeof(value)
 
 
 @dataclass(frozen=True)
@@ -223,8 +205,6 @@ def join_pieces(pieces: list[Piece | None], merge: bool) -> Part:
     weight = None if weights[0] is None else np.concatenate(weights)  # type: ignore[arg-type]
     start = None
     if there[0].start is not None:
-        from scipy.sparse import vstack
-
         start = csr_array(vstack([piece.start for piece in there], format="csr"))
     given = Given(sample_weight=weight)
     with threadpool_limits(1):
@@ -263,3 +243,122 @@ def spread_of(facts: list[PartFacts]) -> float:
     n = sum(each.n_rows for each in facts)
     mean = np.sum([each.sums for each in facts], axis=0) / n
     return float(np.sqrt(max(sum(each.squares for each in facts) / n - float(mean @ mean), 0.0)))
+
+
+def scaled_weight(weight: Any, factor: float, dtype: Any) -> Array:
+    """Weights of mean 1."""
+    return (np.asarray(weight, dtype=np.float64) * factor).astype(dtype)
+
+
+def make_parts(
+    tasks: Tasks,
+    data: Data,
+    n_parts: int,
+    seed: int,
+    weight: Any,
+    start: Any,
+    settings: Settings,
+    merge: bool,
+    step: Step,
+) -> tuple[Cells, list[Any], list[PartFacts]]:
+    """Move each row to its part, once."""
+    (cells,) = tasks.gather(tasks.each("cells", cells_of_sample, [(data.sample, n_parts, seed, data.dtype)]))
+    weights = None if weight is None else find_weights(weight, data.source, tasks)
+    graph = dict(data.source.graph) | ({} if weights is None else dict(weights.graph))
+    cosine = settings.metric == "cosine"
+    starts = start_blocks(start, data, graph)
+    for i, key in enumerate(data.source.keys):
+        graph[tasks.key("rows", i)] = (as_rows, key, data.dtype, cosine)
+        scaled = None
+        if weights is not None:
+            scaled = tasks.key("scaled", i)
+            graph[scaled] = (scaled_weight, weights.keys[i], data.n / data.mass, data.dtype)
+        graph[tasks.key("split", i)] = (
+            split_block,
+            tasks.key("rows", i),
+            scaled,
+            starts[i],
+            int(data.firsts[i]),
+            cells,
+        )
+        for p in range(cells.n_parts):
+            graph[tasks.key("piece", i, p)] = (first_of, tasks.key("split", i), p)
+    blocks = range(len(data.source.keys))
+    for p in range(cells.n_parts):
+        graph[tasks.key("part", p)] = (join_pieces, [tasks.key("piece", i, p) for i in blocks], merge)
+    parts = list(tasks.run(graph, [tasks.key("part", p) for p in range(cells.n_parts)]).values())
+    tasks.watch(parts, step)
+    facts = tasks.gather(tasks.each("part-facts", facts_of, [(part,) for part in parts]))
+    return cells, parts, facts
+
+
+def cells_of_sample(look: Look, n_parts: int, seed: int, dtype: Any) -> Cells:
+    """The cells, from the sample."""
+    return make_cells(look.X.astype(dtype, copy=False), n_parts, seed)
+
+
+def start_blocks(start: Any, data: Data, graph: dict[Any, Any]) -> list[Any]:
+    """Given first assignments for each block: keys or sparse rows."""
+    import dask.array as da
+
+    if start is None:
+        return [None] * len(data.lengths)
+    if isinstance(start, da.Array):
+        start = start.rechunk((tuple(data.lengths.tolist()), -1))
+        graph |= dict(start.__dask_graph__())
+        return [key[0] for key in start.__dask_keys__()]
+    rows = csr_array(start)
+    return [rows[a:b] for a, b in zip(data.firsts[:-1], data.firsts[1:], strict=True)]
+
+
+# Back: what the parts know of their samples, in the order of the data.
+
+
+def cut(part: Part, values: Any, bounds: Array) -> dict[int, tuple[Array, Any]]:
+    """The values of a part's samples by the block that they come from, with their places in it."""
+    at = np.searchsorted(part.numbers, bounds)
+    blocks = np.flatnonzero(np.diff(at)).tolist()
+    return {b: (part.numbers[at[b] : at[b + 1]] - bounds[b], values[at[b] : at[b + 1]]) for b in blocks}
+
+
+def assemble(pieces: list[Any], n: int, K: int, dtype: Any, sparse: bool) -> Any:
+    """One block in the order of its rows; K = 0: a number for each row."""
+    there = [piece for piece in pieces if piece is not None]
+    if K == 0:
+        values = np.empty(n, dtype=dtype)
+        for places, some in there:
+            values[places] = some
+        return values
+    order = np.argsort(np.concatenate([places for places, _ in there]), kind="stable")
+    rows = csr_array(vstack([some for _, some in there], format="csr")[order], dtype=dtype)
+    return rows if sparse else rows.toarray()
+
+
+def in_order(
+    tasks: Tasks, parts: list[Any], values: list[Any], firsts: Array, *, K: int = 0, dtype: Any, sparse: bool = False
+) -> Any:
+    """A lazy array of what each part has of its samples; `values` are (function, arguments) for each part."""
+    number = tasks.number()
+    graph: dict[Any, Any] = {}
+    blocks = range(len(firsts) - 1)
+    for p, part in enumerate(parts):
+        graph[tasks.key("value", number, p)] = values[p]
+        graph[tasks.key("cut", number, p)] = (cut, part, tasks.key("value", number, p), firsts)
+        for b in blocks:
+            graph[tasks.key("cut-of", number, p, b)] = (first_of, tasks.key("cut", number, p), b)
+    name = tasks.key("ordered", number)[0] + f"-{number}"
+    for b in blocks:
+        pieces = [tasks.key("cut-of", number, p, b) for p in range(len(parts))]
+        key = (name, b) if K == 0 else (name, b, 0)
+        graph[key] = (assemble, pieces, int(firsts[b + 1] - firsts[b]), K, dtype, sparse)
+    return lazy_array(graph, name, tuple(int(b - a) for a, b in pairwise(firsts)), K, dtype, sparse)
+
+
+def lazy_array(graph: dict[Any, Any], name: str, lengths: tuple[Any, ...], K: int, dtype: Any, sparse: bool) -> Any:
+    """A dask array of blocks of rows."""
+    import dask.array as da
+    from dask.highlevelgraph import HighLevelGraph
+
+    chunks = (lengths,) if K == 0 else (lengths, (K,))
+    meta = csr_array((0, 0), dtype=dtype) if sparse else np.empty((0,) * len(chunks), dtype=dtype)
+    return da.Array(HighLevelGraph.from_collections(name, graph), name, chunks, dtype=dtype, meta=meta)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,11 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from .._progress import Step
 from .._records import Array
+from .._settings import Settings
 from .._validation import unit_rows
-from .cluster import Tasks
-from .parts import Sized
+from .cluster import Sized, Tasks
 
 BLOCK_BYTES = 2**25
 """Bytes of a block of a file, as loaded."""
@@ -91,7 +93,7 @@ def _array_source(X: Any) -> Source:
         X = X.rechunk({1: -1})
     (X,) = dask.optimize(X)
     lengths = None if np.isnan(X.chunks[0]).any() else tuple(map(int, X.chunks[0]))
-    if X.numblocks[0] == 0 or lengths is not None and sum(lengths) == 0:
+    if X.numblocks[0] == 0 or (lengths is not None and sum(lengths) == 0):
         raise ValueError("X has no rows.")
     return Source(dict(X.__dask_graph__()), [key[0] for key in X.__dask_keys__()], None, None, lengths)
 
@@ -262,7 +264,6 @@ class Look(Sized):
     """Where the sample's rows come from."""
     X: Array
     weight: Array | None = None
-    least_weight: float = field(default=np.inf)
     mass: float = 0.0
 
 
@@ -350,3 +351,90 @@ def looking_graph(source: Source, weights: Source | None, tasks: Tasks, options:
             graph[tasks.key("look", depth, i)] = (merge_looks, group, size)
             level.append(tasks.key("look", depth, i))
     return graph, facts, level[0]
+
+
+@dataclass(frozen=True)
+class Data:
+    """The rows, looked at once."""
+
+    source: Source
+    sample: Any
+    """Future of a random sample."""
+    lengths: Array
+    """Rows of each block."""
+    n_features: int
+    dtype: Any
+    mass: float
+    """Sum of the sample weights."""
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return int(self.lengths.sum())
+
+    @property
+    def firsts(self) -> Array:
+        """Number of the first row of each block."""
+        return np.concatenate([[0], np.cumsum(self.lengths)])
+
+
+def look_over(tasks: Tasks, X: Any, weight: Any, settings: Settings, seed: int, most: Any, step: Step) -> Data:
+    """Read all rows once: check and count them, and draw a sample."""
+    source = find_source(X, tasks)
+    weights = None if weight is None else find_weights(weight, source, tasks)
+    first = tasks.run(source.graph | {tasks.key("width"): (row_width, source.keys[0])}, [tasks.key("width")])
+    width, itemsize = tasks.gather(list(first.values()))[0]
+    options = most(width, itemsize), seed, settings.metric == "cosine"
+    graph, keys, sample = looking_graph(source, weights, tasks, options)
+    futures = tasks.run(graph, [*keys, sample])
+    tasks.watch([futures[key] for key in keys], step)
+    facts = tasks.gather([futures[key] for key in keys])
+    for i, (_, found, _, bad, why, _) in enumerate(facts):
+        if found != width:
+            raise ValueError(f"All rows must have {width} columns, but those of {source.name(i)} have {found}.")
+        if bad >= 0:
+            raise ValueError(
+                f"Row {bad} of {source.name(i)} has {why}. Drop or repair such rows; lapmodes.distributed takes no gaps."
+            )
+    lengths = np.array([each[0] for each in facts], dtype=np.int64)
+    if lengths.sum() < max(2, settings.n_clusters):
+        raise ValueError(
+            f"n_samples={lengths.sum()} should be >= n_clusters={settings.n_clusters}. Ask for fewer clusters."
+        )
+    dtype = np.dtype(np.float32 if all(each[2] for each in facts) else np.float64)
+    return Data(source, futures[sample], lengths, width, dtype, sum(each[5] for each in facts))
+
+
+def row_width(X: Any) -> tuple[int, int]:
+    """(Columns, bytes of a number) of a block."""
+    X = np.asarray(X)
+    if X.ndim != 2:
+        raise ValueError(f"X must be of two dimensions. Got blocks of {X.ndim}. Reshape it to (rows, columns).")
+    return X.shape[1], 4 if X.dtype in (np.float32, np.float16) else 8
+
+
+def find_weights(weight: Any, source: Source, tasks: Tasks) -> Source:
+    """Sample weights in the blocks of the rows."""
+    import dask.array as da
+
+    if not isinstance(weight, da.Array):
+        weight = np.asarray(weight, dtype=np.float64)
+        if source.lengths is None:
+            raise ValueError("'sample_weight' must be a dask array where the chunk sizes of X are not known.")
+        if weight.shape != (sum(source.lengths),):
+            raise ValueError(
+                f"'sample_weight' must have one entry a row, shape ({sum(source.lengths)},). Got {weight.shape} instead."
+            )
+        weight = da.from_array(weight, chunks=(source.lengths,))
+    elif source.lengths is not None and not np.isnan(weight.chunks[0]).any():
+        weight = weight.rechunk((source.lengths,))
+    if weight.numblocks[0] != len(source.keys):
+        raise ValueError(
+            f"'sample_weight' must have the chunks of X. It has {weight.numblocks[0]}, X has {len(source.keys)}."
+        )
+    return Source(dict(weight.__dask_graph__()), list(weight.__dask_keys__()))
+
+
+def sample_digest(look: Look) -> str:
+    """A short name for the data: its sample's rows and where they are from."""
+    return blake2b(look.X.tobytes() + look.row.tobytes() + look.block.tobytes(), digest_size=16).hexdigest()

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 from threadpoolctl import threadpool_limits
 
 from .._fit import Fitted, prepare, solve
@@ -22,8 +22,10 @@ from ..graph.affinity import Affinity, directed, neighbors_needed
 from ..graph.neighbors import make_index
 from ..solve.objective import nearest_mode
 from ..start import make_start
-from .graph import LocalGraph
-from .parts import Part, Sized
+from .assignments import begin, received
+from .cluster import Sized, Tasks
+from .graph import LocalGraph, PartedGraph
+from .parts import Part
 from .sources import Look
 
 SAMPLE_ROWS = 100_000
@@ -128,8 +130,6 @@ def map_assignments(part: Part, start: SampleStart) -> Any:
     """The sample's assignments by the out-of-sample mapping, CSR."""
     assert start.trained is not None
     pieces = [csr_array(Z) for _, Z in map_chunks(start.trained, part.X, None, 1)]
-    from scipy.sparse import vstack
-
     return csr_array(vstack(pieces, format="csr"), dtype=part.X.dtype)
 
 
@@ -159,3 +159,58 @@ def densest_rows(part: Part, local: LocalGraph, Z: Any, halo: Any) -> tuple[Arra
                 best[k], rows[k] = matrix.data[column][at] + lift, matrix.indices[column][at]
                 break
     return best, part.X[rows]
+
+
+@dataclass(frozen=True)
+class Begin:
+    """Where a run begins: modes, futures of the first assignments and of the prior."""
+
+    C: Array
+    assignments: list[Any]
+    priors: list[Any]
+
+
+def begin_from_sample(
+    tasks: Tasks, parts: list[Any], start: Any, dtype: Any, prior_weight: float, exact: bool
+) -> Begin:
+    """A start on the sample, mapped to all rows."""
+    C, has_prior = tasks.gather(tasks.each("modes-of", modes_of, [(start,)]))[0]
+    votes = tasks.each("votes", map_votes, [(part, start) for part in parts])
+    priors = votes if has_prior and prior_weight > 0 else [None] * len(votes)
+    Z = votes if exact else tasks.each("mapped", map_assignments, [(part, start) for part in parts])
+    return Begin(np.ascontiguousarray(C, dtype=dtype), Z, priors)
+
+
+def begin_as_given(tasks: Tasks, parts: list[Any], graph: PartedGraph, init: Any, dtype: Any) -> Begin:
+    """Given modes, or given assignments with or without modes."""
+    none = [None] * len(parts)
+    modes = init[0] if isinstance(init, tuple) else init
+    C = None if modes is None else np.ascontiguousarray(modes, dtype=dtype)
+    if not isinstance(init, tuple):
+        assert C is not None
+        return Begin(C, tasks.each("nearest", nearest_start, [(part, C) for part in parts]), none)
+    Z = tasks.each("given-start", given_start, [(part,) for part in parts])
+    if C is None:
+        C = densest_modes(tasks, parts, graph, Z)
+    return Begin(np.ascontiguousarray(C, dtype=dtype), Z, none)
+
+
+def densest_modes(tasks: Tasks, parts: list[Any], graph: PartedGraph, Z: list[Any]) -> Array:
+    """For each cluster its row with most weight to others of the cluster."""
+    P = len(Z)
+    rounds = tasks.each("begin-modes", begin, [(graph.local[p], Z[p]) for p in range(P)])
+    neighbors = [each.neighbors for each in graph.facts]
+    halos = tasks.each(
+        "halo",
+        halo_of,
+        [(graph.local[p], rounds[p], neighbors[p], [rounds[q] for q in neighbors[p]], p) for p in range(P)],
+    )
+    arguments = [(parts[p], graph.local[p], Z[p], halos[p]) for p in range(P)]
+    found = tasks.gather(tasks.each("densest", densest_rows, arguments))
+    weight, points = np.stack([each[0] for each in found]), np.stack([each[1] for each in found])
+    return points[weight.argmax(axis=0), np.arange(weight.shape[1])]
+
+
+def halo_of(local: Any, own: Any, senders: list[int], others: list[Any], number: int) -> Any:
+    """The halo's assignments, all of them from the other parts' first rounds."""
+    return received(local, own.halo, senders, [each.out.get(number) for each in others])
