@@ -19,9 +19,10 @@ SOURCE = Path(lapmodes.__file__).parent
 
 BASE = {"_native", "_progress", "_records", "_rows"}
 ROOMS = {
-    "cli": BASE | {"report", "files", "paper", "image", "layers", "selection", "path", "_estimator", "metrics"},
+    "cli": BASE
+    | {"report", "files", "paper", "image", "layers", "selection", "path", "distributed", "_estimator", "metrics"},
     "report": {"plotting", "metrics", "_persistence", "_records", "_rows"},
-    "files": {"scaling", "_persistence", "_archives", "_records", "_rows"},
+    "files": {"distributed", "scaling", "_persistence", "_archives", "_records", "_rows"},
     "baselines": {"paper"},
     "datasets": {"paper"},
     "paper": BASE

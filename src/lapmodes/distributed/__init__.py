@@ -1,7 +1,7 @@
 """Laplacian K-modes on a Dask cluster, for data that outgrow one machine; certified over all points.
 
-``from lapmodes.distributed import LaplacianKModes`` in place of ``from lapmodes import LaplacianKModes``. The data go one
-way: source → blocks → parts → neighbours → local graphs → start → alternation → lazy arrays in the order of the rows.
+Write ``from lapmodes.distributed import LaplacianKModes`` in place of ``from lapmodes import LaplacianKModes``. Data go
+one way: source → parts → neighbours → local graphs → start → alternation → lazy arrays in the order of the rows.
 All work is pure functions as Dask tasks; nothing here opens a connection of its own.
 """
 

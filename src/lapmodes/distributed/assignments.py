@@ -1,11 +1,11 @@
 """The Z-step in rounds: a few native sweeps over each part with its halo held, then the halo rows that changed.
 
 With the rows of other parts held, the Z-step of a part is a Z-step of its own: what the halo contributes is linear, and
-b_n + 2 lam (W Z)_n over the halo takes the place of b_n. Energy and certificate of all points are sums over parts, taken
-at the beginning of each round, where every halo is what the other parts have. Solving all parts at once never raises the
-energy where each is solved well, since D - W within parts + W between parts is positive semi-definite. Where that is
-slow, or a rough solution raised it, the parts take the accelerated steps of Beck & Teboulle (2009) in the metric of twice
-the Laplacian within parts, which bounds the whole one.
+b_n + 2 lam (W Z)_n over the halo takes the place of b_n. Energy and certificate of all points are sums over parts,
+taken at the beginning of each round, where every halo is what the other parts have. Solving all parts at once never
+raises the energy where each is solved well, since D - W within parts + W between parts is positive semi-definite. Where
+that is slow, or a rough solution raised it, the parts take accelerated steps (Beck & Teboulle 2009) in the metric of
+twice the Laplacian within parts, which bounds the whole one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from scipy.sparse import csr_array, diags_array, vstack
 
 from .._records import Array, Problem
-from .._rows import as_dense, one_hot, replaced_rows, scaled_rows
+from .._rows import Message, as_dense, largest_columns, largest_values, one_hot, replaced_rows, scaled_rows
 from ..solve.assignments import Momentum, accelerate, make_sweeps
 from ..solve.newton import remaining_sweeps
 from ..solve.objective import certify, nearest_mode
@@ -67,53 +67,6 @@ class Plan:
     sweeps: int = SWEEPS
     careful: bool = False
     momentum: float = 0.0
-
-
-@dataclass(frozen=True)
-class Message(Sized):
-    """Rows of assignments on their way to a halo, without what is zero where that is shorter."""
-
-    gaps: Array
-    """Differences of the rows' places, in the smallest integers."""
-    counts: Array | None
-    """Entries of each row; None: all of them are sent."""
-    columns: Array
-    values: Array
-    n_columns: int
-
-    @staticmethod
-    def of(places: Array, Z: Any) -> Message:
-        """Some rows for their places."""
-        gaps = _small(np.diff(places, prepend=0))
-        counts, columns = _small(np.diff(Z.indptr)), _small(Z.indices, Z.shape[1] - 1)
-        if counts.nbytes + columns.nbytes + Z.data.nbytes > Z.shape[0] * Z.shape[1] * Z.data.itemsize:
-            dense = as_dense(Z)
-            return Message(gaps, None, np.empty(0, dtype=np.uint8), dense.ravel(), Z.shape[1])
-        return Message(gaps, counts, columns, Z.data, Z.shape[1])
-
-    @property
-    def places(self) -> Array:
-        """Where the rows belong."""
-        return np.cumsum(self.gaps, dtype=np.int64)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes that are sent, beside those of the envelope."""
-        arrays = (self.gaps, self.columns, self.values, *(() if self.counts is None else (self.counts,)))
-        return int(sum(each.nbytes for each in arrays))
-
-    def rows(self) -> Any:
-        """The rows, CSR."""
-        n = self.gaps.size
-        if self.counts is None:
-            return csr_array(self.values.reshape(n, self.n_columns))
-        indptr = np.concatenate([[0], np.cumsum(self.counts, dtype=np.int64)])
-        return csr_array((self.values, self.columns.astype(np.int32), indptr), shape=(n, self.n_columns))
-
-
-def _small(values: Array, largest: int | None = None) -> Array:
-    top = int(values.max(initial=0)) if largest is None else largest
-    return values.astype(np.min_scalar_type(top))
 
 
 @dataclass(frozen=True)
@@ -244,7 +197,7 @@ def relax(
         uphill = float((y - new).multiply(bent).sum(dtype=np.float64))
     out = changed_rows(local, Z, new)
     sent = {"rows_sent": sum(m.gaps.size for m in out.values()), "bytes_sent": sum(m.nbytes for m in out.values())}
-    stats = replace(stats, **sent, sweeps=float(run.n_iter * part.n), changed=True, uphill=uphill)  # type: ignore[arg-type]
+    stats = replace(stats, **sent, sweeps=float(run.n_iter * part.n), changed=True, uphill=uphill)
     return Round(new, halo, Z if plan.careful else None, out, stats)
 
 
@@ -278,6 +231,14 @@ def assign_nearest(part: Part, local: LocalGraph, prior: Any, width: Any, last: 
     energy = term.energy(Z if model.sparse else as_dense(Z))
     changed = csr_array(Z != last.Z).nnz > 0
     return Round(Z, last.halo, None, {}, Stats(energy, 0.0, term.scale, changed=changed))
+
+
+def reached(part: Part, local: LocalGraph, prior: Any, width: Any, model: Model, component: Array) -> Array:
+    """(Sum of the largest entries of the linear term, number of rows) of each component of the graph, (2, m)."""
+    problem, pull = problem_of(part, local, width, model), prior_pull(part, prior, model)
+    highest = linear_term(problem, model.C, sparse=model.sparse, kept=1, extra=pull).highest
+    numbers, count = component[local.component], int(component.max()) + 1
+    return np.stack([np.bincount(numbers, weights=highest, minlength=count), np.bincount(numbers, minlength=count)])
 
 
 @dataclass(frozen=True)
@@ -375,3 +336,44 @@ def _without_smoothing(tasks: Tasks, pieces: Pieces, rounds: list[Any], model: M
     stats = tasks.gather([futures[tasks.key("stats", number, p)] for p in P])
     energy, changed = sum(each.energy for each in stats), any(each.changed for each in stats)
     return Solved([futures[tasks.key("assign", number, p)] for p in P], energy, 0.0, True, 1.0, 1, 0, 0, changed)
+
+
+# What the assignments say of a part's samples.
+
+
+def labels_of(part: Part, last: Round) -> Array:
+    """The cluster of each sample."""
+    return np.asarray(part.rows.spread(largest_columns(last.Z).astype(np.int32)))
+
+
+def shares_of(part: Part, last: Round) -> Array:
+    """Each sample's share in its own cluster."""
+    return np.asarray(part.rows.spread(largest_values(last.Z)))
+
+
+def assignments_of(part: Part, last: Round) -> Any:
+    """The assignments of the samples, CSR."""
+    return csr_array(part.rows.spread(last.Z))
+
+
+def prior_of(part: Part, prior: Any) -> Any:
+    """The prior of the samples, CSR."""
+    return csr_array(part.rows.spread(prior))
+
+
+def widths_of(part: Part, widths: Array) -> Array:
+    """The bandwidth of each sample."""
+    return np.asarray(part.rows.spread(widths))
+
+
+def cluster_sizes(part: Part, last: Round) -> Array:
+    """Samples in each cluster."""
+    labels = largest_columns(last.Z)[np.arange(part.n) if part.rows.row_of is None else part.rows.row_of]
+    return np.bincount(labels, minlength=last.Z.shape[1])
+
+
+def finish_assignments(last: Round) -> Round:
+    """A share of 1 may be a rounding error above it; what is only for the rounds goes."""
+    Z = last.Z.copy()
+    np.minimum(Z.data, 1, out=Z.data)
+    return replace(last, Z=Z, before=None, out={})

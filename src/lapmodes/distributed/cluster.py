@@ -179,7 +179,7 @@ class Sized:
     """A record whose size Dask sees: the sum of its arrays."""
 
     def __sizeof__(self) -> int:
-        return sum(size_of(getattr(self, field.name)) for field in fields(self))  # type: ignore[arg-type]
+        return int(sum(size_of(getattr(self, field.name)) for field in fields(self)))  # type: ignore
 
 
 def size_of(value: Any) -> int:
@@ -226,8 +226,8 @@ def check_memory(size: Size, n_parts: int, limits: list[int]) -> None:
     if size.kept > room:
         raise ClusterError(
             f"{size.n:,} rows need about {size.kept / 2**30:.2f} GiB on the workers, but {len(limits)} workers with "
-            f"{sum(limits) / 2**30:.2f} GiB in all have room for {room / 2**30:.2f} GiB beside the work itself. Use more "
-            "workers, or workers with more memory."
+            f"{sum(limits) / 2**30:.2f} GiB in all have room for {room / 2**30:.2f} GiB beside the work itself. Use "
+            "more workers, or workers with more memory."
         )
     if size.working(n_parts) > MEMORY_SHARE * least:
         raise ClusterError(

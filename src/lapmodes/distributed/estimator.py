@@ -22,11 +22,12 @@ from .._records import Array
 from .._settings import CONSTRAINTS, Settings, refuses_old_names, resolve_settings
 from .._validation import check_graph, check_init, parameter_error
 from .._warnings import warn_of
-from . import mapping
+from . import assignments, mapping
 from .cluster import Size, Tasks, check_cluster, check_memory, close_local, find_client
 from .fit import Fitted, Options, fit_source
-from .parts import in_order
-from .sources import Data, Source, find_source
+from .parts import Data, in_order
+from .sample import gather_sample
+from .sources import Source, find_source
 from .storage import Checkpoint, gather_model, read_folder, write_folder, write_labels
 
 GATHERED_SHARE = 0.25
@@ -84,11 +85,11 @@ sparse_assignments, random_state, verbose
     >>> import dask.array as da
     >>> from distributed import Client
     >>> from lapmodes.distributed import LaplacianKModes
-    >>> X = da.random.RandomState(0).normal(size=(900, 2), chunks=(300, 2)) + 9 * (da.arange(900, chunks=300) % 3)[:, None]
+    >>> groups = 9 * (da.arange(900, chunks=300) % 3)[:, None]
+    >>> X = groups + da.random.default_rng(0).normal(size=(900, 2), chunks=(300, 2))
     >>> with Client(processes=False, n_workers=2, dashboard_address=None) as client:
     ...     model = LaplacianKModes(3, parts=2, random_state=0).fit(X)
-    ...     sizes = model.sizes_, model.labels_.chunks
-    >>> sorted(sizes[0].tolist()), sizes[1]
+    >>> sorted(model.sizes_.tolist()), model.labels_.chunks
     ([300, 300, 300], ((300, 300, 300),))
     """
 
@@ -194,8 +195,8 @@ sparse_assignments, random_state, verbose
             raise parameter_error(name, "checkpoint", "a path or None", self.checkpoint)
         if settings.affinity == "anchor":
             raise ValueError("affinity='anchor' is not there in lapmodes.distributed. Use another one, such as 'auto'.")
-        if self.checkpoint is not None and settings.n_init > 1:
-            raise ValueError("'checkpoint' goes with one start. Leave 'n_init' at 1.")
+        if self.checkpoint is not None and (settings.n_init > 1 or isinstance(settings.init, tuple)):
+            raise ValueError("'checkpoint' goes with one start and no given assignments. Leave 'n_init' at 1.")
         if not self.exact and not isinstance(settings.init, str):
             raise ValueError("exact=False fits a sample, which has a start of its own. Leave 'init' at 'auto'.")
         return settings
@@ -241,16 +242,16 @@ sparse_assignments, random_state, verbose
         self.halo_share_ = problem.graph.halo_rows / int(problem.starts[-1])
         self.exemplars_ = mapping.nearest_rows(self._training)
         rounds = solution.rounds
-        self.labels_ = self._in_order(mapping.labels_of, rounds, dtype=np.int32)
-        self.probabilities_ = self._in_order(mapping.shares_of, rounds, dtype=self._dtype)
+        self.labels_ = self._in_order(assignments.labels_of, rounds, dtype=np.int32)
+        self.probabilities_ = self._in_order(assignments.shares_of, rounds, dtype=self._dtype)
         K, sparse = self.n_clusters_, bool(self.sparse_assignments)
-        self.assignments_ = self._in_order(mapping.assignments_of, rounds, K=K, dtype=self._dtype, sparse=sparse)
+        self.assignments_ = self._in_order(assignments.assignments_of, rounds, K=K, dtype=self._dtype, sparse=sparse)
         self.prior_ = None
         if fitted.priors[0] is not None:
-            self.prior_ = self._in_order(mapping.prior_of, fitted.priors, K=K, dtype=self._dtype, sparse=sparse)
+            self.prior_ = self._in_order(assignments.prior_of, fitted.priors, K=K, dtype=self._dtype, sparse=sparse)
         self.bandwidth_ = problem.bandwidth
         if problem.graph.widths is not None:
-            self.bandwidth_ = self._in_order(mapping.widths_of, problem.graph.widths, dtype=self._dtype)
+            self.bandwidth_ = self._in_order(assignments.widths_of, problem.graph.widths, dtype=self._dtype)
 
     def _in_order(self, function: Any, values: list[Any], **kind: Any) -> Any:
         problem = self._fitted.problem
@@ -296,22 +297,10 @@ sparse_assignments, random_state, verbose
             raise AttributeError("With infinite bandwidth the clusters have no density. Use a finite 'bandwidth'.")
         return mapping.score_source(self._training, self._new(X))
 
-    def fit_predict(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
-        """Cluster the rows of X and return `labels_`."""
-        return self.fit(X, y, **fit_params).labels_
-
     def write_labels(self, folder: str | os.PathLike[str]) -> list[str]:
         """Write clusters and shares as a Parquet dataset, a file for each block of rows, by the workers.
 
-        Parameters
-        ----------
-        folder : path
-            A folder that exists and that all workers see. Each file appears whole or not at all.
-
-        Returns
-        -------
-        list of str
-            The files.
+        The folder must exist, and all workers must see it. Each file appears whole or not at all.
         """
         check_is_fitted(self)
         tasks, place = self._fitted.problem.tasks, os.path.abspath(os.fspath(folder))
@@ -325,12 +314,35 @@ sparse_assignments, random_state, verbose
         tasks.gather(list(tasks.run(graph, wanted).values()))
         return files
 
-    def gather(self) -> SingleMachine:
-        """The same model for one machine, if this process has the memory for it."""
+    def gather(self, rows: Any = None) -> SingleMachine:
+        """The same model for one machine, if this process has the memory for it.
+
+        Parameters
+        ----------
+        rows : array-like of int, optional
+            Numbers of some rows, to see only these; the graph of the answer is one of these rows alone.
+
+        Returns
+        -------
+        lapmodes.LaplacianKModes
+            Fitted.
+        """
         check_is_fitted(self)
         parameters = {name: value for name, value in self.get_params(deep=False).items() if name not in ONLY_HERE}
-        names = getattr(self, "feature_names_in_", None)
-        return gather_model(self._fitted, parameters | {"verbose": False}, names, self.laplacian, self.metric)
+        parameters["verbose"], problem = False, self._fitted.problem
+        if rows is None:
+            names = getattr(self, "feature_names_in_", None)
+            return gather_model(self._fitted, parameters, names, self.laplacian, self.metric)
+        width = "entropic" if problem.bandwidth is None else problem.bandwidth
+        values = parameters | {"lam": problem.lam, "bandwidth": width, "n_clusters": self.n_clusters_}
+        settings = resolve_settings("LaplacianKModes", values, False)
+        return gather_sample(self._fitted, np.asarray(rows), SingleMachine(**parameters), settings)
+
+    def fits_here(self) -> bool:
+        """Whether the model would take no more than a quarter of the memory that is free in this process."""
+        size = self.n_samples_, self.n_features_in_, self.n_clusters_, self.n_neighbors, self._dtype.itemsize
+        whole = Size(*size).kept + (0 if self.sparse_assignments else 2 * size[0] * size[2] * size[4])
+        return bool(whole <= GATHERED_SHARE * available_memory())
 
     def save(self, file: str | os.PathLike[str], *, partitioned: bool | str = "auto") -> None:
         """Write the fitted model.
@@ -347,9 +359,7 @@ sparse_assignments, random_state, verbose
         check_is_fitted(self)
         if partitioned not in (True, False, "auto"):
             raise parameter_error(type(self).__name__, "partitioned", "True, False or 'auto'", partitioned)
-        size = self.n_samples_, self.n_features_in_, self.n_clusters_, self.n_neighbors, self._dtype.itemsize
-        whole = Size(*size).kept + (0 if self.sparse_assignments else 2 * size[0] * size[2] * size[4])
-        if partitioned is False or (partitioned == "auto" and whole <= GATHERED_SHARE * available_memory()):
+        if partitioned is False or (partitioned == "auto" and self.fits_here()):
             self.gather().save(file)
             return
         facts = {"dtype": str(self._dtype), "firsts": self._firsts.tolist()}

@@ -17,32 +17,38 @@ from .._fit import degenerate_status
 from .._predict import OUTLIER_NEIGHBORS
 from .._progress import Progress, Step, no_step
 from .._records import HISTORY, Array, Modes, Status
-from .._rows import largest_columns, replaced_rows, scaled_rows
+from .._rows import scaled_rows
 from .._settings import Settings
 from ..graph.affinity import neighbors_needed
-from ..graph.neighbors import make_index
 from ..solve.alternate import Stopping, status_of
 from ..solve.modes import Members, Shift, Sums, add_up, climb, cluster_sums
 from ..solve.objective import inverse_width
-from ..solve.terms import linear_term
-from .assignments import Model, Pieces, Round, Solved, begin, prior_pull, problem_of, solve_parts
-from .cluster import Tasks
-from .graph import (
-    LocalGraph,
-    PartedGraph,
-    Rule,
-    edges_of,
-    find_widths,
-    finish_graph,
-    given_rows,
-    join_parts,
-    split_graph,
-    width_facts,
+from .assignments import (
+    Model,
+    Pieces,
+    Round,
+    Solved,
+    begin,
+    cluster_sizes,
+    finish_assignments,
+    reached,
+    solve_parts,
 )
-from .neighbors import search_parts
-from .parts import Cells, Part, PartFacts, make_parts, spread_of, usual_parts
-from .sources import Data, look_over, sample_digest
-from .start import Begin, begin_as_given, begin_from_sample, sample_size, start_on_sample
+from .cluster import Tasks
+from .graph import PartedGraph, Rule, edges_of, finish_graph, given_rows, join_parts, split_graph
+from .neighbors import (
+    bandwidths_of,
+    find_widths,
+    median_of,
+    nearest_reached,
+    reached_rows,
+    search_parts,
+    width_facts,
+    with_components,
+)
+from .parts import Cells, Data, Part, PartFacts, look_over, make_parts, spread_of, usual_parts
+from .sample import Begin, begin_as_given, begin_from_sample, cells_of_sample, sample_size, start_on_sample
+from .sources import sample_digest
 
 REACHED_ROWS = 100_000
 """Reached rows among which the nearest to an unreached component is looked for."""
@@ -125,16 +131,17 @@ def fit_source(
     resumed = None if problem is None else kept.resumed(len(problem.parts))
     on_sample = []
     if isinstance(init, str) and resumed is None:
-        like = replace(
-            settings, threads=1, random_state=None, affinity=settings.affinity if graph is None else "self-tuning"
-        )
+        kind = settings.affinity if graph is None else "self-tuning"
+        like = replace(settings, threads=1, random_state=None, affinity=kind)
         on_sample = tasks.each("start", start_on_sample, [(data.sample, like, seed, not exact) for seed in seeds[2:]])
     if problem is None:
         given = init[1] if isinstance(init, tuple) else None
         with progress.phase("parts", n_parts) as step:
-            made = make_parts(tasks, data, n_parts, seeds[1], weight, given, settings, graph is None, step)
-        problem = build_problem(tasks, *made, settings, graph, data.dtype, progress)
-        if kept is not None and given is None:
+            found = tasks.each("cells", cells_of_sample, [(data.sample, n_parts, seeds[1], data.dtype)])
+            (cells,) = tasks.gather(found)
+            parts, facts = make_parts(tasks, data, cells, weight, given, settings, graph is None, step)
+        problem = build_problem(tasks, cells, parts, facts, settings, graph, data.dtype, progress)
+        if kept is not None:
             problem = kept.keep_problem(problem, fingerprint, seeds)
     with progress.phase("start") as step:
         own = tasks, problem.parts
@@ -185,16 +192,17 @@ def build_problem(
             bandwidth = None if entropic else sum(total_scale for total_scale, _, _ in found) / total
         one_width = bandwidth is not None and np.isfinite(bandwidth)
         width = bandwidth if one_width else float(np.average([edge for _, edge, _ in found], weights=sizes))
-        rule = Rule(kind, min(n_neighbors, total - 1), float(width), kind == "entropic")
+        rule: Rule | None = Rule(kind, min(n_neighbors, total - 1), float(width), kind == "entropic")
         if kind == "precomputed":
             rule, local = None, split_graph(tasks, parts, search.lists, starts, given)
         elif kind is None:
             rule = None
             none = [csr_array((size, total), dtype=dtype) for size in sizes]
-            arguments = [(none[p], search.lists[p], p, starts) for p in range(len(parts))]
-            local = tasks.each("no-graph", given_rows, arguments)
+            local = tasks.each(
+                "no-graph", given_rows, [(none[p], search.lists[p], p, starts) for p in range(len(parts))]
+            )
         else:
-            local = edges_of(tasks, search.lists, widths, [each[2] for each in found], starts, rule, step)
+            local = edges_of(tasks, search.lists, widths, [each[2] for each in found], starts, rule, step)  # type: ignore[arg-type]
         mean_weight = sum(each.mass for each in facts) / total
         local = finish_graph(tasks, parts, local, starts, weighted, settings.laplacian, mean_weight)
         rows = tasks.each("row-widths", bandwidths_of, [(each,) for each in widths]) if bandwidth is None else None
@@ -222,16 +230,6 @@ def build_problem(
         search.asked,
         search.share,
     )
-
-
-def bandwidths_of(widths: Any) -> Array:
-    """The rows' own widths alone."""
-    return widths.bandwidth
-
-
-def median_of(values: Array) -> float:
-    """The median."""
-    return float(np.median(values))
 
 
 def solve(
@@ -268,14 +266,13 @@ def _solve_once(
         row = (found.energy, found.gap, 0.0, 0, 0, 0.0, 0.0)
         history, status, traffic = np.array([row], dtype=HISTORY), Status(), np.zeros((0, 4))
     rounds = found.rounds
-    unreached = unreached_components(tasks, pieces, graph, model)
+    unreached, lost = unreached_components(tasks, pieces, graph, model)
     if unreached.size:
         rounds = assign_unreached(problem, rounds, unreached)
     rounds = tasks.each("finish", finish_assignments, [(each,) for each in rounds])
     arguments = [(problem.parts[p], rounds[p]) for p in range(len(rounds))]
     sizes = np.sum(tasks.gather(tasks.each("sizes", cluster_sizes, arguments)), axis=0)
     if status.name != "stopped" and ((sizes == 0).any() or unreached.size):
-        lost = sum(int(np.isin(each, unreached).sum()) for each in graph.component) if unreached.size else 0
         status = degenerate_status(sizes, lost, int(problem.starts[-1]))
     solution = Solution(model.C, rounds, found.energy, found.gap, history, sizes, status, traffic)
     return Fitted(problem, solution, start.priors, model.pull)
@@ -381,18 +378,10 @@ def alternate(
     return model, found, table, status, np.array(traffic)
 
 
-def reached(part: Part, local: LocalGraph, prior: Any, width: Any, model: Model, component: Array) -> Array:
-    """(Sum of the largest entries of the linear term, number of rows) of each component of the graph, (2, m)."""
-    problem, pull = problem_of(part, local, width, model), prior_pull(part, prior, model)
-    highest = linear_term(problem, model.C, sparse=model.sparse, kept=1, extra=pull).highest
-    numbers, count = component[local.component], int(component.max()) + 1
-    return np.stack([np.bincount(numbers, weights=highest, minlength=count), np.bincount(numbers, minlength=count)])
-
-
-def unreached_components(tasks: Tasks, pieces: Pieces, graph: PartedGraph, model: Model) -> Array:
-    """The components whose kernel values sum to less than the certificate resolves: any assignment is optimal there."""
+def unreached_components(tasks: Tasks, pieces: Pieces, graph: PartedGraph, model: Model) -> tuple[Array, int]:
+    """Components whose kernel values sum to less than the certificate resolves, and their rows: any Z is optimal."""
     if model.lam == 0 or model.in_kmeans_limit or graph.n_components == 1:
-        return np.empty(0, dtype=np.int64)
+        return np.empty(0, dtype=np.int64), 0
     arguments = [
         (pieces.parts[p], pieces.local[p], pieces.priors[p], pieces.widths[p], model, graph.component[p])
         for p in range(len(pieces.parts))
@@ -401,47 +390,5 @@ def unreached_components(tasks: Tasks, pieces: Pieces, graph: PartedGraph, model
     for highest, count in tasks.gather(tasks.each("reached", reached, arguments)):
         sums[: highest.size] += highest
         sizes[: count.size] += count
-    return np.flatnonzero(sums <= FAINT * sums.sum() * sizes / sizes.sum())
-
-
-def nearest_reached(part: Part, local: LocalGraph, component: Array, unreached: Array, X: Array) -> Any:
-    """For each unreached component (its number, the least distance from a reached row, which one)."""
-    numbers = component[local.component]
-    rows = np.flatnonzero(np.isin(numbers, unreached))
-    if rows.size == 0:
-        return []
-    near = make_index(X, 1).query(part.X[rows], 1)
-    order = np.lexsort((near.distances[:, 0], numbers[rows]))
-    found, first = np.unique(numbers[rows][order], return_index=True)
-    at = order[first]
-    return list(zip(found.tolist(), near.distances[at, 0].tolist(), near.indices[at, 0].tolist(), strict=True))
-
-
-def reached_rows(part: Part, local: LocalGraph, component: Array, unreached: Array, last: Round, most: int) -> Any:
-    """Some rows of reached components and their assignments."""
-    rows = np.flatnonzero(~np.isin(component[local.component], unreached))
-    rows = rows[:: max(1, -(-rows.size // most))]
-    return part.X[rows], csr_array(last.Z[rows])
-
-
-def with_components(local: LocalGraph, component: Array, rows: dict[int, Any], last: Round) -> Round:
-    """Some components, whole, with the assignments of a row elsewhere."""
-    numbers = component[local.component]
-    at = np.isin(numbers, list(rows))
-    if not at.any():
-        return last
-    new = csr_array(vstack([rows[number] for number in numbers[at].tolist()], format="csr"), dtype=last.Z.dtype)
-    return replace(last, Z=replaced_rows(last.Z, at, new))
-
-
-def cluster_sizes(part: Part, last: Round) -> Array:
-    """Samples in each cluster."""
-    labels = largest_columns(last.Z)[np.arange(part.n) if part.rows.row_of is None else part.rows.row_of]
-    return np.bincount(labels, minlength=last.Z.shape[1])
-
-
-def finish_assignments(last: Round) -> Round:
-    """A share of 1 may be a rounding error above it; what is only for the rounds goes."""
-    Z = last.Z.copy()
-    np.minimum(Z.data, 1, out=Z.data)
-    return replace(last, Z=Z, before=None, out={})
+    faint = sums <= FAINT * sums.sum() * sizes / sizes.sum()
+    return np.flatnonzero(faint), int(sizes[faint].sum())

@@ -15,18 +15,14 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
 from .. import _native
-from .._fit import resolve_bandwidth
 from .._predict import OUTLIER_NEIGHBORS
 from .._progress import Step
 from .._records import Array, Graph, Neighbors
 from .._rows import row_arrays
-from ..graph.affinity import Affinity, directed, edge_scale, local_scale
+from ..graph.affinity import Affinity, directed
 from .cluster import Sized, Tasks
-from .neighbors import Lists
+from .neighbors import Lists, scale_of
 from .parts import Part
-
-EDGES_LOOKED_AT = 20_000
-"""Edges of each part from which the median length of an edge is estimated."""
 
 
 @dataclass(frozen=True)
@@ -74,41 +70,6 @@ class Rule:
     n_neighbors: int
     width: float
     average: bool
-
-
-@dataclass(frozen=True)
-class Widths(Sized):
-    """Scales and bandwidths of one part's rows."""
-
-    scale: Array
-    bandwidth: Any
-    """One width for each row where they are entropic, else None."""
-    total: float
-    edge: float
-    """Median length of some edges."""
-    neighbors: list[int]
-    """The parts that the lists reach into."""
-
-
-def find_widths(lists: Lists, own: int, starts: Array, n_neighbors: int, entropic: bool) -> Widths:
-    """What the weights and the bandwidth depend on."""
-    near = Neighbors(lists.ids, lists.distances)
-    scale = local_scale(near)
-    some = max(1, lists.ids.shape[0] // max(1, EDGES_LOOKED_AT // n_neighbors))
-    edge = edge_scale(Neighbors(lists.ids[::some, :n_neighbors], lists.distances[::some, :n_neighbors]))
-    width = resolve_bandwidth("entropic", n_neighbors, near, 1) if entropic else None
-    homes = np.unique(np.searchsorted(starts, lists.ids[:, :].ravel(), side="right") - 1)
-    return Widths(scale, width, float(scale.sum(dtype=np.float64)), edge, [q for q in homes.tolist() if q != own])
-
-
-def width_facts(widths: Widths) -> tuple[float, float, list[int]]:
-    """(Sum of the scales, median edge, neighbouring parts)."""
-    return widths.total, widths.edge, widths.neighbors
-
-
-def scale_of(widths: Widths) -> Array:
-    """The scales alone."""
-    return widths.scale
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from .._fit import resolve_bandwidth
 from .._predict import OUTLIER_NEIGHBORS, outlier_distances
 from .._records import Array, Neighbors, Points
 from .._row_map import RowFinder
-from .._rows import as_dense, column_sums, largest_columns, largest_values, scaled_rows
+from .._rows import as_dense, column_sums, largest_columns, scaled_rows
 from ..graph.affinity import Affinity, directed, neighbors_needed
 from ..graph.neighbors import make_index
 from ..metrics import outlier_scores
@@ -37,34 +37,6 @@ BATCH_BYTES = 2**28
 MEMBERS = 20_000
 MEMBERS_A_CLUSTER = 100
 """Rows on which the clusters' tails are fitted."""
-
-
-# The model's own rows.
-
-
-def labels_of(part: Part, last: Round) -> Array:
-    """The cluster of each sample."""
-    return np.asarray(part.rows.spread(largest_columns(last.Z).astype(np.int32)))
-
-
-def shares_of(part: Part, last: Round) -> Array:
-    """Each sample's share in its own cluster."""
-    return np.asarray(part.rows.spread(largest_values(last.Z)))
-
-
-def assignments_of(part: Part, last: Round) -> Any:
-    """The assignments of the samples, CSR."""
-    return csr_array(part.rows.spread(last.Z))
-
-
-def prior_of(part: Part, prior: Any) -> Any:
-    """The prior of the samples, CSR."""
-    return csr_array(part.rows.spread(prior))
-
-
-def widths_of(part: Part, widths: Array) -> Array:
-    """The bandwidth of each sample."""
-    return np.asarray(part.rows.spread(widths))
 
 
 # New points.
@@ -214,7 +186,8 @@ def map_block(X: Array, near: Near | None, mapper: Mapper) -> Array:
     if mapper.rule is not None and model.lam > 0:
         rule = mapper.rule
         affinity = Affinity(rule.kind, rule.n_neighbors, rule.width, near.scale if rule.kind == "self-tuning" else None)
-        cross = directed(*(np.ascontiguousarray(each) for each in affinity.weigh(neighbors, 1)), n * k)
+        indices, weights = affinity.weigh(neighbors, 1)
+        cross = directed(np.ascontiguousarray(indices), np.ascontiguousarray(weights), n * k)
     degrees = near.degree if mapper.normalized else None
     lam = model.lam if cross is not None else 0.0
     weight = None if (near.weight == 1).all() else near.weight

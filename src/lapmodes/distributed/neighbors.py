@@ -8,14 +8,18 @@ neighbours are known, says which share.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array, vstack
 from threadpoolctl import threadpool_limits
 
+from .._fit import resolve_bandwidth
 from .._progress import Step, no_step
-from .._records import Array
+from .._records import Array, Neighbors
+from .._rows import replaced_rows
+from ..graph.affinity import edge_scale, local_scale
 from ..graph.approximate import Groups, Shortlists, every_pair, search
 from ..graph.neighbors import TREE_DIMENSIONS, make_index, search_neighbors
 from .cluster import Sized, Tasks, first_of
@@ -26,6 +30,8 @@ LOST = 0.003
 LEAST_SHARE = 0.05
 CHECKED_ROWS = 500
 BLOCK_ROWS = 2**15
+EDGES_LOOKED_AT = 20_000
+"""Edges of each part from which the median length of an edge is estimated."""
 
 
 @dataclass(frozen=True)
@@ -211,8 +217,8 @@ class _Check:
         arguments = [(part, own[p], int(starts[p]), int(counts[p])) for p, part in enumerate(parts)]
         checked = tasks.gather(tasks.each("check", check_rows, arguments))
         every = Checked(*(np.concatenate([getattr(each, name) for each in checked]) for name in ("ids", "X", "reach")))
-        arguments = [(part, int(starts[p]), every, k) for p, part in enumerate(parts)]
-        truth = nearest_of(tasks.gather(tasks.each("truth", true_neighbors, arguments)), k)
+        asked = [(part, int(starts[p]), every, k) for p, part in enumerate(parts)]
+        truth = nearest_of(tasks.gather(tasks.each("truth", true_neighbors, asked)), k)
         return _Check(checked, truth.ids)
 
     def share(self, cells: Cells, starts: Array) -> float:
@@ -227,3 +233,81 @@ class _Check:
         arguments = [(some, int(starts[p]), self.checked[p].ids) for p, some in enumerate(lists)]
         found = np.concatenate(tasks.gather(tasks.each("listed", listed, arguments)))
         return float((found[:, :, None] == self.truth[:, None, :]).any(axis=1).mean())
+
+
+@dataclass(frozen=True)
+class Widths(Sized):
+    """Scales and bandwidths of one part's rows."""
+
+    scale: Array
+    bandwidth: Any
+    """One width for each row where they are entropic, else None."""
+    total: float
+    edge: float
+    """Median length of some edges."""
+    neighbors: list[int]
+    """The parts that the lists reach into."""
+
+
+def find_widths(lists: Lists, own: int, starts: Array, n_neighbors: int, entropic: bool) -> Widths:
+    """What the weights and the bandwidth depend on."""
+    near = Neighbors(lists.ids, lists.distances)
+    scale = local_scale(near)
+    some = max(1, lists.ids.shape[0] // max(1, EDGES_LOOKED_AT // n_neighbors))
+    edge = edge_scale(Neighbors(lists.ids[::some, :n_neighbors], lists.distances[::some, :n_neighbors]))
+    width = resolve_bandwidth("entropic", n_neighbors, near, 1) if entropic else None
+    homes = np.unique(np.searchsorted(starts, lists.ids[:, :].ravel(), side="right") - 1)
+    return Widths(scale, width, float(scale.sum(dtype=np.float64)), edge, [q for q in homes.tolist() if q != own])
+
+
+def width_facts(widths: Widths) -> tuple[float, float, list[int]]:
+    """(Sum of the scales, median edge, neighbouring parts)."""
+    return widths.total, widths.edge, widths.neighbors
+
+
+def scale_of(widths: Widths) -> Array:
+    """The scales alone."""
+    return widths.scale
+
+
+def bandwidths_of(widths: Any) -> Array:
+    """The rows' own widths alone."""
+    return widths.bandwidth
+
+
+def median_of(values: Array) -> float:
+    """The median."""
+    return float(np.median(values))
+
+
+# Components of the graph that no kernel reaches.
+
+
+def nearest_reached(part: Part, local: Any, component: Array, unreached: Array, X: Array) -> Any:
+    """For each unreached component (its number, the least distance from a reached row, which one)."""
+    numbers = component[local.component]
+    rows = np.flatnonzero(np.isin(numbers, unreached))
+    if rows.size == 0:
+        return []
+    near = make_index(X, 1).query(part.X[rows], 1)
+    order = np.lexsort((near.distances[:, 0], numbers[rows]))
+    found, first = np.unique(numbers[rows][order], return_index=True)
+    at = order[first]
+    return list(zip(found.tolist(), near.distances[at, 0].tolist(), near.indices[at, 0].tolist(), strict=True))
+
+
+def reached_rows(part: Part, local: Any, component: Array, unreached: Array, last: Any, most: int) -> Any:
+    """Some rows of reached components and their assignments."""
+    rows = np.flatnonzero(~np.isin(component[local.component], unreached))
+    rows = rows[:: max(1, -(-rows.size // most))]
+    return part.X[rows], csr_array(last.Z[rows])
+
+
+def with_components(local: Any, component: Array, rows: dict[int, Any], last: Any) -> Any:
+    """Some components, whole, with the assignments of a row elsewhere."""
+    numbers = component[local.component]
+    at = np.isin(numbers, list(rows))
+    if not at.any():
+        return last
+    new = csr_array(vstack([rows[number] for number in numbers[at].tolist()], format="csr"), dtype=last.Z.dtype)
+    return replace(last, Z=replaced_rows(last.Z, at, new))

@@ -15,23 +15,14 @@ from .._records import Array, Points
 from .._row_map import RowMap
 from .._settings import Settings
 from .._validation import Given
-from ..graph.neighbors import make_index
 from ..solve.objective import kernel_values, nearest_mode, row_blocks
 from .cluster import Sized, Tasks, first_of
-from .sources import Data, Look, as_rows, find_weights
+from .sources import Source, as_rows, find_source, looking_graph
 
-CELLS_A_PART = 12
-"""Cells that are packed into one part, on average: enough to make parts even and to follow clusters."""
-MOST_CELLS = 4096
 PART_ROWS = 320_000
 """Rows of a part at most, on average, where their number is left to the library."""
 PART_BYTES = 2**28
 """What the work on a part may take at once."""
-UNEVEN = 1.2
-"""A part may have so many times the usual number of rows."""
-CELL_SAMPLE = 20_000
-"""Rows of the sample on which cells are found and their borders looked at."""
-BORDER_NEIGHBORS = 5
 
 
 @dataclass(frozen=True)
@@ -81,62 +72,86 @@ def usual_parts(n: int, D: int, K: int) -> int:
     return 1 << max(0, int(np.ceil(np.log2(max(n / max(rows, 1), 1)))))
 
 
-def make_cells(sample: Array, n_parts: int, seed: int) -> Cells:
-    """K-means on a sample, and its cells packed into parts that are even and have few neighbours elsewhere."""
-    from sklearn.cluster import KMeans
+@dataclass(frozen=True)
+class Data:
+    """The rows, looked at once."""
 
-    n_cells = min(n_parts * CELLS_A_PART, MOST_CELLS, sample.shape[0]) if n_parts > 1 else 1
-    some = np.random.default_rng(seed).permutation(sample.shape[0])[: max(CELL_SAMPLE, 8 * n_cells)]
-    X = np.ascontiguousarray(sample[np.sort(some)])
-    if n_cells == 1:
-        return Cells(np.ascontiguousarray(X[:1]), np.zeros(1, dtype=np.int32))
-    with threadpool_limits(1):
-        found = KMeans(n_cells, init="random", n_init=1, max_iter=5, random_state=seed, tol=0).fit(X)
-    centers = np.ascontiguousarray(found.cluster_centers_, dtype=X.dtype)
-    cell = nearest_mode(Points(X), centers)
-    used, cell = np.unique(cell, return_inverse=True)  # each cell that is left holds a row of the data
-    near = make_index(X, 1).query_self(BORDER_NEIGHBORS).indices
-    links = np.zeros((used.size, used.size))
-    np.add.at(links, (np.repeat(cell, near.shape[1]), cell[near].ravel()), 1.0)
-    part = pack_cells(links + links.T, np.bincount(cell).astype(np.float64), n_parts)
-    return Cells(np.ascontiguousarray(centers[used]), part)
+    source: Source
+    sample: Any
+    """Future of a random sample."""
+    lengths: Array
+    """Rows of each block."""
+    n_features: int
+    dtype: Any
+    mass: float
+    """Sum of the sample weights."""
 
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return int(self.lengths.sum())
 
-def pack_cells(links: Array, size: Array, n_parts: int) -> Array:
-    """The part of each cell: those with most links for their size are joined while the parts stay even.
-
-    What cannot be joined any more is packed with the smallest.
-    """
-    n = size.size
-    limit, size = UNEVEN * size.sum() / n_parts, size.copy()
-    links = links.copy()
-    np.fill_diagonal(links, 0)
-    part, alive = np.arange(n), np.ones(n, dtype=bool)
-    score = _scores(links, size, limit)
-    for _ in range(n - min(n_parts, n)):
-        one, two = np.unravel_index(int(score.argmax()), score.shape)
-        if score[one, two] <= 0:
-            left = np.flatnonzero(alive)
-            one, two = left[np.argsort(size[left], kind="stable")[:2]]
-        links[one] += links[two]
-        links[:, one] += links[:, two]
-        links[one, one] = 0
-        size[one] += size[two]
-        part[part == two], alive[two] = one, False
-        links[two], links[:, two] = 0, 0
-        row = np.where(alive, _scores(links[one], size, limit, size[one]), -1.0)
-        row[one] = -1.0
-        score[one], score[:, one], score[two], score[:, two] = row, row, -1.0, -1.0
-    return np.unique(part, return_inverse=True)[1].astype(np.int32)
+    @property
+    def firsts(self) -> Array:
+        """Number of the first row of each block."""
+        return np.concatenate([[0], np.cumsum(self.lengths)])
 
 
-def _scores(links: Array, size: Array, limit: float, own: Any = None) -> Array:
-    """Links for the size of the smaller one of two; -1 where both together are too large."""
-    own = size[:, None] if own is None else own
-    found = np.where(own + size > limit, -1.0, links / np.maximum(np.minimum(own, size), 1.0))
-    if found.ndim == 2:
-        np.fill_diagonal(found, -1.0)
-    return found
+def look_over(tasks: Tasks, X: Any, weight: Any, settings: Settings, seed: int, most: Any, step: Step) -> Data:
+    """Read all rows once: check and count them, and draw a sample."""
+    source = find_source(X, tasks)
+    weights = None if weight is None else find_weights(weight, source, tasks)
+    first = tasks.run(source.graph | {tasks.key("width"): (row_width, source.keys[0])}, [tasks.key("width")])
+    width, itemsize = tasks.gather(list(first.values()))[0]
+    options = most(width, itemsize), seed, settings.metric == "cosine"
+    graph, keys, sample = looking_graph(source, weights, tasks, options)
+    futures = tasks.run(graph, [*keys, sample])
+    tasks.watch([futures[key] for key in keys], step)
+    facts = tasks.gather([futures[key] for key in keys])
+    for i, (_, found, _, bad, why, _) in enumerate(facts):
+        if found != width:
+            raise ValueError(f"All rows must have {width} columns, but those of {source.name(i)} have {found}.")
+        if bad >= 0:
+            raise ValueError(
+                f"Row {bad} of {source.name(i)} has {why}. Drop or repair such rows: workers take no gaps."
+            )
+    lengths = np.array([each[0] for each in facts], dtype=np.int64)
+    if lengths.sum() < max(2, settings.n_clusters):
+        raise ValueError(
+            f"n_samples={lengths.sum()} should be >= n_clusters={settings.n_clusters}. Ask for fewer clusters."
+        )
+    dtype = np.dtype(np.float32 if all(each[2] for each in facts) else np.float64)
+    return Data(source, futures[sample], lengths, width, dtype, sum(each[5] for each in facts))
+
+
+def row_width(X: Any) -> tuple[int, int]:
+    """(Columns, bytes of a number) of a block."""
+    X = np.asarray(X)
+    if X.ndim != 2:
+        raise ValueError(f"X must be of two dimensions. Got blocks of {X.ndim}. Reshape it to (rows, columns).")
+    return X.shape[1], 4 if X.dtype in (np.float32, np.float16) else 8
+
+
+def find_weights(weight: Any, source: Source, tasks: Tasks) -> Source:
+    """Sample weights in the blocks of the rows."""
+    import dask.array as da
+
+    if not isinstance(weight, da.Array):
+        weight = np.asarray(weight, dtype=np.float64)
+        if source.lengths is None:
+            raise ValueError("'sample_weight' must be a dask array where the chunk sizes of X are not known.")
+        if weight.shape != (sum(source.lengths),):
+            raise ValueError(
+                f"'sample_weight' must have shape ({sum(source.lengths)},), one entry a row. Got {weight.shape}."
+            )
+        weight = da.from_array(weight, chunks=(source.lengths,))
+    elif source.lengths is not None and not np.isnan(weight.chunks[0]).any():
+        weight = weight.rechunk((source.lengths,))
+    if weight.numblocks[0] != len(source.keys):
+        raise ValueError(
+            f"'sample_weight' must have the chunks of X. It has {weight.numblocks[0]}, X has {len(source.keys)}."
+        )
+    return Source(dict(weight.__dask_graph__()), list(weight.__dask_keys__()))
 
 
 @dataclass(frozen=True)
@@ -202,7 +217,7 @@ def join_pieces(pieces: list[Piece | None], merge: bool) -> Part:
     X = np.ascontiguousarray(np.concatenate([piece.X for piece in there]))
     numbers = np.concatenate([piece.numbers for piece in there])
     weights = [piece.weight for piece in there]
-    weight = None if weights[0] is None else np.concatenate(weights)  # type: ignore[arg-type]
+    weight: Any = None if weights[0] is None else np.concatenate(weights)  # type: ignore[arg-type]
     start = None
     if there[0].start is not None:
         start = csr_array(vstack([piece.start for piece in there], format="csr"))
@@ -251,18 +266,9 @@ def scaled_weight(weight: Any, factor: float, dtype: Any) -> Array:
 
 
 def make_parts(
-    tasks: Tasks,
-    data: Data,
-    n_parts: int,
-    seed: int,
-    weight: Any,
-    start: Any,
-    settings: Settings,
-    merge: bool,
-    step: Step,
-) -> tuple[Cells, list[Any], list[PartFacts]]:
+    tasks: Tasks, data: Data, cells: Cells, weight: Any, start: Any, settings: Settings, merge: bool, step: Step
+) -> tuple[list[Any], list[PartFacts]]:
     """Move each row to its part, once."""
-    (cells,) = tasks.gather(tasks.each("cells", cells_of_sample, [(data.sample, n_parts, seed, data.dtype)]))
     weights = None if weight is None else find_weights(weight, data.source, tasks)
     graph = dict(data.source.graph) | ({} if weights is None else dict(weights.graph))
     cosine = settings.metric == "cosine"
@@ -289,12 +295,7 @@ def make_parts(
     parts = list(tasks.run(graph, [tasks.key("part", p) for p in range(cells.n_parts)]).values())
     tasks.watch(parts, step)
     facts = tasks.gather(tasks.each("part-facts", facts_of, [(part,) for part in parts]))
-    return cells, parts, facts
-
-
-def cells_of_sample(look: Look, n_parts: int, seed: int, dtype: Any) -> Cells:
-    """The cells, from the sample."""
-    return make_cells(look.X.astype(dtype, copy=False), n_parts, seed)
+    return parts, facts
 
 
 def start_blocks(start: Any, data: Data, graph: dict[Any, Any]) -> list[Any]:

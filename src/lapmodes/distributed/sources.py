@@ -14,9 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from .._progress import Step
 from .._records import Array
-from .._settings import Settings
 from .._validation import unit_rows
 from .cluster import Sized, Tasks
 
@@ -38,6 +36,8 @@ class Source:
     """What each block is called in messages; by default its number."""
     lengths: tuple[int, ...] | None = None
     """Rows of each block, where they are known before the first look."""
+    places: tuple[tuple[str, int, int], ...] = ()
+    """The file of each block, and its first and last + 1 row or row group there."""
 
     def name(self, block: int) -> str:
         """What a block is called in messages."""
@@ -111,8 +111,8 @@ def _frame_source(X: Any) -> Source:
     return Source(found.graph, found.keys, _names(X.columns))
 
 
-def file_source(path: str, tasks: Tasks, columns: Sequence[str] | None = None) -> Source:
-    """Parquet files (a path, a folder or a glob), a Zarr array or a NPY file."""
+def file_source(path: str, tasks: Tasks, columns: Sequence[str] | None = None, *, every_column: bool = False) -> Source:
+    """Parquet files (a path, a folder or a glob), a Zarr array or a NPY file; all must hold numbers unless said so."""
     files = sorted(glob.glob(path)) if glob.has_magic(path) else [path]
     if not files or not all(os.path.exists(file) for file in files):
         raise FileNotFoundError(f"There is no file {path!r}. Give a path or a pattern that exists on all workers.")
@@ -126,7 +126,7 @@ def file_source(path: str, tasks: Tasks, columns: Sequence[str] | None = None) -
         for piece in (sorted(glob.glob(os.path.join(file, "**", "*.parquet"), recursive=True)) or [file])
         if os.path.isdir(file)
     ] or files
-    return _parquet_source(pieces, tasks, columns)
+    return _parquet_source(pieces, tasks, columns, every_column)
 
 
 def _is_zarr(path: str) -> bool:
@@ -164,7 +164,7 @@ def _sliced(path: str, bounds: list[int], reader: Any, tasks: Tasks) -> Source:
     graph = {tasks.key("load", i): (reader, place, a, b) for i, (a, b) in enumerate(pairwise(bounds))}
     lengths = tuple(b - a for a, b in pairwise(bounds))
     where = tuple(f"rows {a} to {b - 1} of {path!r}" for a, b in pairwise(bounds))
-    return Source(graph, list(graph), None, where, lengths)
+    return Source(graph, list(graph), None, where, lengths, tuple((place, a, b) for a, b in pairwise(bounds)))
 
 
 def read_npy(path: str, first: int, stop: int) -> Array:
@@ -179,44 +179,50 @@ def read_zarr(path: str, first: int, stop: int) -> Array:
     return np.asarray(zarr.open_array(path, mode="r")[first:stop])
 
 
-def _parquet_source(files: list[str], tasks: Tasks, columns: Sequence[str] | None) -> Source:
+def _parquet_source(files: list[str], tasks: Tasks, columns: Sequence[str] | None, every_column: bool) -> Source:
     """Row groups of Parquet files, several small ones together."""
     try:
         import pyarrow.parquet as pq
     except ImportError as error:
         raise ImportError('Reading Parquet needs pyarrow. Install the extra: pip install "lapmodes[cli]".') from error
-    graph: dict[Any, Any] = {}
-    lengths, where, wanted = [], [], list(columns) if columns is not None else None
-    for file in files:
+    places, lengths, wanted = [], [], list(columns) if columns is not None else None
+    for file in map(os.path.abspath, files):
         try:
-            meta = pq.ParquetFile(file).metadata
-            schema = pq.read_schema(file)
+            meta, schema = pq.read_metadata(file), pq.read_schema(file)
         except Exception as error:
             raise ValueError(f"{file!r} is not a Parquet file: {error}") from error
-        wanted = number_columns(schema, file) if wanted is None else wanted
+        if wanted is None:
+            wanted = list(schema.names) if every_column else number_columns(schema, file)
         lost = [name for name in wanted if name not in schema.names]
         if lost:
             raise ValueError(f"{file!r} has no column {lost[0]!r}, which other files have. All must have the same.")
         counts = [meta.row_group(i).num_rows for i in range(meta.num_row_groups)]
         for a, b in _grouped(counts, max(1, BLOCK_BYTES // (8 * max(1, len(wanted))))):
-            graph[tasks.key("load", len(graph))] = (read_parquet, os.path.abspath(file), a, b, list(wanted))
+            places.append((file, a, b))
             lengths.append(sum(counts[a:b]))
-            where.append(f"row groups {a} to {b - 1} of {file!r}")
     if not lengths:
         raise ValueError(f"{files[0]!r} has no rows.")
-    return Source(graph, list(graph), tuple(wanted or ()), tuple(where), tuple(lengths))
+    assert wanted is not None
+    graph = {tasks.key("load", i): (read_parquet, *place, list(wanted)) for i, place in enumerate(places)}
+    where = tuple(f"row groups {a} to {b - 1} of {file!r}" for file, a, b in places)
+    return Source(graph, list(graph), tuple(wanted), where, tuple(lengths), tuple(places))
 
 
 def number_columns(schema: Any, file: str) -> list[str]:
-    """The columns of numbers of a Parquet file; there must be no others, unless columns are named."""
-    import pyarrow as pa
-
-    kinds = (pa.types.is_floating, pa.types.is_integer, pa.types.is_boolean)
-    words = [column.name for column in schema if not any(is_kind(column.type) for is_kind in kinds)]
+    """The columns of a Parquet file, which must hold numbers or lists of numbers."""
+    words = [column.name for column in schema if not _holds_numbers(column.type)]
     if words:
         shown = ", ".join(map(repr, words[:5])) + (" …" if len(words) > 5 else "")
         raise ValueError(f"All columns of {file!r} must hold numbers. Got others in {shown}. Leave them out.")
     return list(schema.names)
+
+
+def _holds_numbers(kind: Any) -> bool:
+    from pyarrow import types
+
+    if types.is_list(kind) or types.is_fixed_size_list(kind) or types.is_large_list(kind):
+        kind = kind.value_type
+    return any(is_kind(kind) for is_kind in (types.is_floating, types.is_integer, types.is_boolean))
 
 
 def _grouped(counts: list[int], most: int) -> list[tuple[int, int]]:
@@ -232,15 +238,26 @@ def _grouped(counts: list[int], most: int) -> list[tuple[int, int]]:
 
 def read_parquet(file: str, first: int, stop: int, columns: list[str]) -> Array:
     """Some row groups of a Parquet file as an array; float32 stays float32 where all columns are."""
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    table = pq.ParquetFile(file).read_row_groups(list(range(first, stop)), columns=columns, use_threads=False)
-    single = all(kind in (pa.float32(), pa.float16()) for kind in table.schema.types)
-    rows = np.empty((table.num_rows, len(columns)), dtype=np.float32 if single else np.float64)
-    for i, name in enumerate(columns):
-        rows[:, i] = table.column(name).to_numpy()
-    return rows
+    groups = list(range(first, stop))
+    table = pq.ParquetFile(file).read_row_groups(groups, columns=columns, use_threads=False)
+    return np.concatenate([_numbers_of(table.column(name), name, file) for name in columns], axis=1)
+
+
+def _numbers_of(column: Any, name: str, file: str) -> Array:
+    """A column of numbers, or of lists that are equally long, with NaN in gaps."""
+    from pyarrow import types
+
+    kind, n, column = column.type, len(column), column.combine_chunks()
+    if types.is_list(kind) or types.is_fixed_size_list(kind) or types.is_large_list(kind):
+        flat = column.flatten().to_numpy(zero_copy_only=False)
+        if n and (flat.size % n or column.null_count or len(set(column.value_lengths().to_pylist())) != 1):
+            raise ValueError(f"The lists in column {name!r} of {file!r} are not equally long. Make them so.")
+        values = flat.reshape(n, -1)
+    else:
+        values = column.to_numpy(zero_copy_only=False)[:, None]
+    return values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)
 
 
 # The first look: every row is read once, checked and counted, and a random sample is taken.
@@ -324,7 +341,7 @@ def merge_looks(looks: list[Look], size: int) -> Look:
     dtype = np.float32 if single else np.float64
     X = np.concatenate([look.X.astype(dtype, copy=False) for look in looks])[order]
     weights = [look.weight for look in looks]
-    weight = None if weights[0] is None else np.concatenate(weights)[order]  # type: ignore[arg-type]
+    weight: Any = None if weights[0] is None else np.concatenate(weights)[order]  # type: ignore[arg-type]
     block, row = (np.concatenate([getattr(look, name) for look in looks])[order] for name in ("block", "row"))
     first = looks[0]
     return Look(0, first.n_features, single, -1, "", draw[order], block, row, np.ascontiguousarray(X), weight)
@@ -351,88 +368,6 @@ def looking_graph(source: Source, weights: Source | None, tasks: Tasks, options:
             graph[tasks.key("look", depth, i)] = (merge_looks, group, size)
             level.append(tasks.key("look", depth, i))
     return graph, facts, level[0]
-
-
-@dataclass(frozen=True)
-class Data:
-    """The rows, looked at once."""
-
-    source: Source
-    sample: Any
-    """Future of a random sample."""
-    lengths: Array
-    """Rows of each block."""
-    n_features: int
-    dtype: Any
-    mass: float
-    """Sum of the sample weights."""
-
-    @property
-    def n(self) -> int:
-        """Number of rows."""
-        return int(self.lengths.sum())
-
-    @property
-    def firsts(self) -> Array:
-        """Number of the first row of each block."""
-        return np.concatenate([[0], np.cumsum(self.lengths)])
-
-
-def look_over(tasks: Tasks, X: Any, weight: Any, settings: Settings, seed: int, most: Any, step: Step) -> Data:
-    """Read all rows once: check and count them, and draw a sample."""
-    source = find_source(X, tasks)
-    weights = None if weight is None else find_weights(weight, source, tasks)
-    first = tasks.run(source.graph | {tasks.key("width"): (row_width, source.keys[0])}, [tasks.key("width")])
-    width, itemsize = tasks.gather(list(first.values()))[0]
-    options = most(width, itemsize), seed, settings.metric == "cosine"
-    graph, keys, sample = looking_graph(source, weights, tasks, options)
-    futures = tasks.run(graph, [*keys, sample])
-    tasks.watch([futures[key] for key in keys], step)
-    facts = tasks.gather([futures[key] for key in keys])
-    for i, (_, found, _, bad, why, _) in enumerate(facts):
-        if found != width:
-            raise ValueError(f"All rows must have {width} columns, but those of {source.name(i)} have {found}.")
-        if bad >= 0:
-            raise ValueError(
-                f"Row {bad} of {source.name(i)} has {why}. Drop or repair such rows; lapmodes.distributed takes no gaps."
-            )
-    lengths = np.array([each[0] for each in facts], dtype=np.int64)
-    if lengths.sum() < max(2, settings.n_clusters):
-        raise ValueError(
-            f"n_samples={lengths.sum()} should be >= n_clusters={settings.n_clusters}. Ask for fewer clusters."
-        )
-    dtype = np.dtype(np.float32 if all(each[2] for each in facts) else np.float64)
-    return Data(source, futures[sample], lengths, width, dtype, sum(each[5] for each in facts))
-
-
-def row_width(X: Any) -> tuple[int, int]:
-    """(Columns, bytes of a number) of a block."""
-    X = np.asarray(X)
-    if X.ndim != 2:
-        raise ValueError(f"X must be of two dimensions. Got blocks of {X.ndim}. Reshape it to (rows, columns).")
-    return X.shape[1], 4 if X.dtype in (np.float32, np.float16) else 8
-
-
-def find_weights(weight: Any, source: Source, tasks: Tasks) -> Source:
-    """Sample weights in the blocks of the rows."""
-    import dask.array as da
-
-    if not isinstance(weight, da.Array):
-        weight = np.asarray(weight, dtype=np.float64)
-        if source.lengths is None:
-            raise ValueError("'sample_weight' must be a dask array where the chunk sizes of X are not known.")
-        if weight.shape != (sum(source.lengths),):
-            raise ValueError(
-                f"'sample_weight' must have one entry a row, shape ({sum(source.lengths)},). Got {weight.shape} instead."
-            )
-        weight = da.from_array(weight, chunks=(source.lengths,))
-    elif source.lengths is not None and not np.isnan(weight.chunks[0]).any():
-        weight = weight.rechunk((source.lengths,))
-    if weight.numblocks[0] != len(source.keys):
-        raise ValueError(
-            f"'sample_weight' must have the chunks of X. It has {weight.numblocks[0]}, X has {len(source.keys)}."
-        )
-    return Source(dict(weight.__dask_graph__()), list(weight.__dask_keys__()))
 
 
 def sample_digest(look: Look) -> str:

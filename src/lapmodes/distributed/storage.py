@@ -34,7 +34,7 @@ from .cluster import Tasks, first_of
 from .fit import Fitted, Problem, Solution
 from .graph import GraphFacts, LocalGraph, PartedGraph, Rule
 from .parts import Cells, Part, PartFacts
-from .start import Begin
+from .sample import Begin
 
 FORMAT = 1
 HEADER = "model.json"
@@ -55,7 +55,7 @@ def write_arrays(file: str, arrays: dict[str, Any]) -> int:
         if value is not None:
             packed |= pack(name, value)
     with atomic_write(file) as stream:
-        np.savez(stream, allow_pickle=False, **packed)  # type: ignore[arg-type]
+        np.savez(stream, allow_pickle=False, **packed)
     return os.path.getsize(file)
 
 
@@ -209,7 +209,7 @@ class Checkpoint:
         for name, value in fingerprint.items():
             if self.header["fingerprint"].get(name) != value:
                 raise ValueError(
-                    f"The checkpoint in {self.folder!r} was written for other {name}. Remove the folder, or name another."
+                    f"The checkpoint in {self.folder!r} was written for other {name}. Remove it, or name another."
                 )
         return read_problem(self._tasks, self.folder, self.header["problem"])
 

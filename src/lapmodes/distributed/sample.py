@@ -9,13 +9,14 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 from threadpoolctl import threadpool_limits
 
+from .._estimator import LaplacianKModes as SingleMachine
 from .._fit import Fitted, prepare, solve
 from .._n_clusters import choose_n_clusters
 from .._predict import Trained, map_chunks
 from .._progress import Progress, no_step
-from .._records import Array, Points, Start
+from .._records import Array, Points, Solution, Start
 from .._row_map import RowFinder, RowMap
-from .._rows import one_hot
+from .._rows import as_rows, one_hot
 from .._settings import Settings
 from .._validation import Given
 from ..graph.affinity import Affinity, directed, neighbors_needed
@@ -25,9 +26,17 @@ from ..start import make_start
 from .assignments import begin, received
 from .cluster import Sized, Tasks
 from .graph import LocalGraph, PartedGraph
-from .parts import Part
+from .parts import Cells, Part
 from .sources import Look
 
+CELLS_A_PART = 12
+"""Cells that are packed into one part, on average: enough to make parts even and to follow clusters."""
+MOST_CELLS = 4096
+UNEVEN = 1.2
+"""A part may have so many times the usual number of rows."""
+CELL_SAMPLE = 20_000
+"""Rows of the sample on which cells are found and their borders looked at."""
+BORDER_NEIGHBORS = 5
 SAMPLE_ROWS = 100_000
 SAMPLE_BYTES = 2**28
 """The sample has at most so many rows and takes at most so much memory."""
@@ -214,3 +223,110 @@ def densest_modes(tasks: Tasks, parts: list[Any], graph: PartedGraph, Z: list[An
 def halo_of(local: Any, own: Any, senders: list[int], others: list[Any], number: int) -> Any:
     """The halo's assignments, all of them from the other parts' first rounds."""
     return received(local, own.halo, senders, [each.out.get(number) for each in others])
+
+
+# A sample of a fitted model, for one machine: what a report shows of many rows.
+
+
+def take_rows(part: Part, last: Any, prior: Any, numbers: Array) -> tuple[Array, Array, Any, Any, Any]:
+    """(Places among the numbers, points, assignments, prior, weights) of those rows that a part has."""
+    there = np.flatnonzero(np.isin(numbers, part.numbers))
+    samples = np.searchsorted(part.numbers, numbers[there])
+    rows = samples if part.rows.row_of is None else part.rows.row_of[samples]
+    weight = None if part.weight is None else part.weight[rows]
+    return there, part.X[rows], csr_array(last.Z[rows]), None if prior is None else csr_array(prior[rows]), weight
+
+
+def sample_problem(found: list[Any], settings: Settings) -> tuple[Array, Any, Any, Any]:
+    """(Order of the rows, the problem of these rows alone, their assignments, their affinity)."""
+    order = np.argsort(np.concatenate([each[0] for each in found]), kind="stable")
+    X = np.ascontiguousarray(np.concatenate([each[1] for each in found])[order])
+    Z = as_rows(csr_array(vstack([each[2] for each in found], format="csr"))[order], X.dtype, sparse=settings.sparse)
+    prior = None
+    if found[0][3] is not None:
+        prior = csr_array(vstack([each[3] for each in found], format="csr"))[order]
+        prior = as_rows(prior, X.dtype, sparse=settings.sparse)
+    with threadpool_limits(1):
+        prepared = prepare(X, Given(), replace(settings, consensus=False), Progress())
+    return order, replace(prepared.problem, prior=prior), Z, prepared.affinity
+
+
+def gather_sample(fitted: Any, numbers: Array, model: SingleMachine, settings: Settings) -> SingleMachine:
+    """A model of some rows for one machine, as they are in the fit of all; neighbours are those among them."""
+    problem, solution, tasks = fitted.problem, fitted.solution, fitted.problem.tasks
+    own = zip(problem.parts, solution.rounds, fitted.priors, strict=True)
+    found = tasks.gather(tasks.each("take", take_rows, [(*each, numbers) for each in own]))
+    _, posed, Z, affinity = sample_problem(found, settings)
+    nowhere = np.zeros(Z.shape[0], dtype=bool)
+    rest = solution.objective, solution.gap, solution.history, nowhere, solution.status
+    one = Fitted(posed, Solution(solution.C, Z, *rest), affinity, None, problem.recall)
+    model.n_features_in_ = solution.C.shape[1]
+    rows = RowMap(numbers.size)
+    model._store(Trained(one, rows, settings.n_neighbors, settings.metric, settings.laplacian))
+    return model
+
+
+# Cells.
+
+
+def make_cells(sample: Array, n_parts: int, seed: int) -> Cells:
+    """K-means on a sample, and its cells packed into parts that are even and have few neighbours elsewhere."""
+    from sklearn.cluster import KMeans
+
+    n_cells = min(n_parts * CELLS_A_PART, MOST_CELLS, sample.shape[0]) if n_parts > 1 else 1
+    some = np.random.default_rng(seed).permutation(sample.shape[0])[: max(CELL_SAMPLE, 8 * n_cells)]
+    X = np.ascontiguousarray(sample[np.sort(some)])
+    if n_cells == 1:
+        return Cells(np.ascontiguousarray(X[:1]), np.zeros(1, dtype=np.int32))
+    with threadpool_limits(1):
+        found = KMeans(n_cells, init="random", n_init=1, max_iter=5, random_state=seed, tol=0).fit(X)
+    centers = np.ascontiguousarray(found.cluster_centers_, dtype=X.dtype)
+    cell = nearest_mode(Points(X), centers)
+    used, cell = np.unique(cell, return_inverse=True)  # each cell that is left holds a row of the data
+    near = make_index(X, 1).query_self(BORDER_NEIGHBORS).indices
+    links = np.zeros((used.size, used.size))
+    np.add.at(links, (np.repeat(cell, near.shape[1]), cell[near].ravel()), 1.0)
+    part = pack_cells(links + links.T, np.bincount(cell).astype(np.float64), n_parts)
+    return Cells(np.ascontiguousarray(centers[used]), part)
+
+
+def pack_cells(links: Array, size: Array, n_parts: int) -> Array:
+    """The part of each cell: those with most links for their size are joined while the parts stay even.
+
+    What cannot be joined any more is packed with the smallest.
+    """
+    n = size.size
+    limit, size = UNEVEN * size.sum() / n_parts, size.copy()
+    links = links.copy()
+    np.fill_diagonal(links, 0)
+    part, alive = np.arange(n), np.ones(n, dtype=bool)
+    score = _scores(links, size, limit)
+    for _ in range(n - min(n_parts, n)):
+        one, two = np.unravel_index(int(score.argmax()), score.shape)
+        if score[one, two] <= 0:
+            left = np.flatnonzero(alive)
+            one, two = left[np.argsort(size[left], kind="stable")[:2]]
+        links[one] += links[two]
+        links[:, one] += links[:, two]
+        links[one, one] = 0
+        size[one] += size[two]
+        part[part == two], alive[two] = one, False
+        links[two], links[:, two] = 0, 0
+        row = np.where(alive, _scores(links[one], size, limit, size[one]), -1.0)
+        row[one] = -1.0
+        score[one], score[:, one], score[two], score[:, two] = row, row, -1.0, -1.0
+    return np.unique(part, return_inverse=True)[1].astype(np.int32)
+
+
+def _scores(links: Array, size: Array, limit: float, own: Any = None) -> Array:
+    """Links for the size of the smaller one of two; -1 where both together are too large."""
+    own = size[:, None] if own is None else own
+    found = np.where(own + size > limit, -1.0, links / np.maximum(np.minimum(own, size), 1.0))
+    if found.ndim == 2:
+        np.fill_diagonal(found, -1.0)
+    return found
+
+
+def cells_of_sample(look: Look, n_parts: int, seed: int, dtype: Any) -> Cells:
+    """The cells, from the sample."""
+    return make_cells(look.X.astype(dtype, copy=False), n_parts, seed)
