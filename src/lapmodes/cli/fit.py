@@ -259,6 +259,7 @@ class ClusterOptions:
         return any(value is not None for value in asdict(self).values())
 
 
+CONNECT_SECONDS = 10.0
 NOT_ON_A_CLUSTER = ("keep", "truth", "categories", "image", "names", "delimiter", "decimal", "encoding", "array")
 """Options of ``fit`` that need all rows in one place, or files that are read whole."""
 
@@ -304,7 +305,7 @@ def workers_of(cluster: ClusterOptions) -> Iterator[Any]:
             yield client
         return
     try:
-        client = Client(cluster.scheduler, timeout=10)
+        client = Client(cluster.scheduler, timeout=CONNECT_SECONDS)
     except (OSError, ValueError) as error:
         raise ClusterError(f"There is no Dask scheduler at {cluster.scheduler!r}: start one, or check it.") from error
     with client:

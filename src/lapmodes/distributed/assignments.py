@@ -177,28 +177,33 @@ def relax(
     target = plan.tol * scale
     if plan.sweeps == 0 or (gap <= IDLE * target and not plan.careful):
         return Round(Z, halo, Z if plan.careful else None, {}, stats)
-    lam, start = model.lam, Z
+    lam, y, uphill = model.lam, Z, 0.0
     if plan.careful:
-        beta = kind(plan.momentum)
-        y, y_halo = ((now + (now - then) * beta) for now, then in ((Z, last.before or Z), (halo, last.halo)))
-        y = Z if last.before is None else y
-        bent = (diags_array(local.diagonal) @ y - local.inner @ y) * kind(2 * lam)
-        extra = _sum(_sum(pull, csr_array(local.cross @ y_halo) * kind(2 * lam)), csr_array(bent))
+        y = Z if last.before is None else ahead(Z, last.before, plan.momentum)
+        further = csr_array(local.cross @ ahead(halo, last.halo, plan.momentum)) * kind(2 * lam)
+        extra = _sum(_sum(pull, further), within(local, y) * kind(2 * lam))
         term, lam = linear_term(problem, model.C, sparse=model.sparse, extra=extra), 2 * lam
-    sweeps = make_sweeps(problem.graph, term, lam, start if model.sparse else as_dense(start), target, 1)
+    sweeps = make_sweeps(problem.graph, term, lam, Z if model.sparse else as_dense(Z), target, 1)
     run = accelerate(sweeps, max((CAREFUL if plan.careful else LOCAL) * gap, 0.05 * target), plan.sweeps)
     new = csr_array(sweeps.rounded(proven=run.proven))
-    uphill = 0.0
     if plan.careful:
-        if not run.proven and _certificate(replace(problem, lam=lam), term, lam, new)[0] > run.start:
+        if not run.proven and _certificate(problem, term, lam, new)[0] > run.start:
             new = Z
-        moved = csr_array(new - Z)
-        bent = diags_array(local.diagonal) @ moved - local.inner @ moved
-        uphill = float((y - new).multiply(bent).sum(dtype=np.float64))
+        uphill = float((y - new).multiply(within(local, csr_array(new - Z))).sum(dtype=np.float64))
     out = changed_rows(local, Z, new)
     sent = {"rows_sent": sum(m.gaps.size for m in out.values()), "bytes_sent": sum(m.nbytes for m in out.values())}
     stats = replace(stats, **sent, sweeps=float(run.n_iter * part.n), changed=True, uphill=uphill)
     return Round(new, halo, Z if plan.careful else None, out, stats)
+
+
+def ahead(now: Any, before: Any, momentum: float) -> Any:
+    """Rows further on in the direction of the last step."""
+    return csr_array(now + (now - before) * now.dtype.type(momentum))
+
+
+def within(local: LocalGraph, Z: Any) -> Any:
+    """(D - W) Z over the own rows."""
+    return csr_array(diags_array(local.diagonal) @ Z - local.inner @ Z)
 
 
 def _certificate(problem: Problem, term: DenseTerm | SparseTerm, lam: float, Z: Any) -> tuple[float, float]:

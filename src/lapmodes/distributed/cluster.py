@@ -130,7 +130,7 @@ class Tasks:
     def watch(self, futures: Sequence[Future], step: Step = no_step) -> None:
         """Wait for all of them, a step for each; the first error is raised at once."""
         with plain_errors():
-            for future in as_completed(futures):
+            for future in as_completed(futures, loop=self.client.loop):
                 if future.status == "error":
                     future.result()
                 step(1)

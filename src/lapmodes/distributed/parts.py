@@ -68,7 +68,7 @@ def _squared(points: Points, C: Array) -> Array:
 
 def usual_parts(n: int, D: int, K: int) -> int:
     """How many parts suit so many rows: a power of two, whatever the cluster looks like."""
-    rows = min(PART_ROWS, PART_BYTES // (12 * D + 24 * K + 240))
+    rows = min(PART_ROWS, PART_BYTES // (8 * D + 16 * K + 240))
     return 1 << max(0, int(np.ceil(np.log2(max(n / max(rows, 1), 1)))))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -278,7 +279,8 @@ def make_cells(sample: Array, n_parts: int, seed: int) -> Cells:
     X = np.ascontiguousarray(sample[np.sort(some)])
     if n_cells == 1:
         return Cells(np.ascontiguousarray(X[:1]), np.zeros(1, dtype=np.int32))
-    with threadpool_limits(1):
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # equal rows leave centres out, and five steps do not converge
         found = KMeans(n_cells, init="random", n_init=1, max_iter=5, random_state=seed, tol=0).fit(X)
     centers = np.ascontiguousarray(found.cluster_centers_, dtype=X.dtype)
     cell = nearest_mode(Points(X), centers)
