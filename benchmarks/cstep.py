@@ -28,7 +28,7 @@ from lapmodes import _native
 from lapmodes._records import Points
 from lapmodes._rows import one_hot
 from lapmodes.datasets import fetch_mnist, load_tdt2
-from lapmodes.solve.modes import Members, _targets, shift_modes
+from lapmodes.solve.modes import Members, cluster_sums, shift_modes
 from lapmodes.solve.objective import inverse_width, kernel_values
 
 REPEATS = 5
@@ -74,7 +74,7 @@ def measure(name: str, X: Any, y: np.ndarray, speed: float, bandwidth: float, th
     works = {"kernel values": (lambda: kernel_values(points, C, sigma), 2 * entries * K, size + B.nbytes)}
     for kind, each in Z.items():
         members, of_row = Members.of(each, threads), 1 if kind == "hard" else K
-        shift = lambda members=members: _targets(points, members, C, h, active)  # noqa: E731
+        shift = lambda members=members: cluster_sums(points, members, C, h, active)  # noqa: E731
         works[f"mean-shift, {kind}"] = (shift, 4 * entries * of_row, size + members.rows.nbytes + members.values.nbytes)
     works["lists of members"] = (lambda: Members.of(Z["hard"], threads), 0, B.nbytes)
     rows = []

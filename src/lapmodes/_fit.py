@@ -188,7 +188,10 @@ def solve_path(problem: Problem, start: Start, settings: Settings, step: Step) -
             yield at, found
             return
         few = np.unique(found.labels).size < found.Z.shape[1]
-        yield at, _with_degenerate_status(found) if few or found.unreached.any() else found
+        if few or found.unreached.any():
+            sizes, unreached = np.bincount(found.labels, minlength=found.Z.shape[1]), found.unreached
+            found = replace(found, status=degenerate_status(sizes, int(unreached.sum()), unreached.size))
+        yield at, found
 
 
 def path_steps(problem: Problem, steps: Any) -> list[tuple[float, Any]]:
@@ -209,24 +212,22 @@ def path_steps(problem: Problem, steps: Any) -> list[tuple[float, Any]]:
     return [(0.0, np.inf), *((float(lam), problem.bandwidth * wide) for lam, wide in zip(lams, wider, strict=True))]
 
 
-def _with_degenerate_status(solution: Solution) -> Solution:
-    """The solution with a status that names an outcome nobody asked for."""
-    empty = np.flatnonzero(np.bincount(solution.labels, minlength=solution.Z.shape[1]) == 0).tolist()
+def degenerate_status(sizes: Array, unreached: int, n: int) -> Status:
+    """The status that names an outcome nobody asked for, from the points of each cluster and those out of reach."""
+    empty = np.flatnonzero(sizes == 0).tolist()
     if empty:
-        status = Status(
+        return Status(
             "empty clusters",
             f"Clusters {empty} ended without any point: 'lam' is too large for their modes to hold "
             "their neighbourhood, two modes started in one cluster, or there are too few distinct points. Use a "
             "smaller 'lam', another 'init', or fewer clusters.",
         )
-    else:
-        status = Status(
-            "unreached points",
-            f"{int(solution.unreached.sum())} of {solution.unreached.size} points lie in parts of the graph that no "
-            "mode's kernel reaches; they went to the cluster of the nearest point elsewhere. Use more 'n_neighbors' "
-            "or a larger 'bandwidth'.",
-        )
-    return replace(solution, status=status)
+    return Status(
+        "unreached points",
+        f"{unreached} of {n} points lie in parts of the graph that no "
+        "mode's kernel reaches; they went to the cluster of the nearest point elsewhere. Use more 'n_neighbors' "
+        "or a larger 'bandwidth'.",
+    )
 
 
 def _assign_unreached_components(problem: Problem, solution: Solution) -> Solution:

@@ -97,7 +97,7 @@ def _arrays(model: Any) -> dict[str, Array]:
     packed = {name: array for name, array in arrays.items() if array is not None}
     for name, matrix in matrices.items():
         if matrix is not None:
-            packed |= _pack(name, matrix)
+            packed |= pack(name, matrix)
     return packed
 
 
@@ -172,7 +172,7 @@ def _restore(model: Any, header: dict[str, Any], data: dict[str, Array]) -> None
     """Fill a new estimator as its fit did."""
     solution = Solution(
         data["C"],
-        _unpack("Z", data),
+        unpack("Z", data),
         float(header["objective"]),
         float(header["gap"]),
         data["history"],
@@ -181,12 +181,12 @@ def _restore(model: Any, header: dict[str, Any], data: dict[str, Array]) -> None
     )
     width = data["bandwidth"]
     problem = Problem(
-        Points(_unpack("X", data), effective_threads(model.n_jobs), Units(header["exponent"])),
-        build_graph(_unpack("graph", data), header["laplacian"]),
+        Points(unpack("X", data), effective_threads(model.n_jobs), Units(header["exponent"])),
+        build_graph(unpack("graph", data), header["laplacian"]),
         float(header["lam"]),
         width if width.ndim else float(width),
         data.get("sample_weight"),
-        _unpack("prior", data) if {"prior", "prior_data"} & data.keys() else None,
+        unpack("prior", data) if {"prior", "prior_data"} & data.keys() else None,
         float(header["prior_weight"]),
         data.get("known"),
     )
@@ -237,7 +237,7 @@ def _within(values: Any, low: float, high: float) -> bool:
 def _anchors(data: dict[str, Array]) -> Anchors | None:
     if "anchor_places" not in data:
         return None
-    half = _unpack("anchor_half", data)
+    half = unpack("anchor_half", data)
     return Anchors(data["anchor_places"], data["anchor_mass"], half, int(data["anchor_nearest"]))
 
 
@@ -251,7 +251,8 @@ def _plain_parameters(model: Any) -> dict[str, Any]:
     return plain
 
 
-def _pack(name: str, matrix: Any) -> dict[str, Array]:
+def pack(name: str, matrix: Any) -> dict[str, Array]:
+    """An array, or the arrays of a CSR matrix, by their names in a file."""
     if not issparse(matrix):
         return {name: matrix}
     return {
@@ -262,7 +263,8 @@ def _pack(name: str, matrix: Any) -> dict[str, Array]:
     }
 
 
-def _unpack(name: str, data: dict[str, Array]) -> Any:
+def unpack(name: str, data: dict[str, Array]) -> Any:
+    """What `pack` made arrays of, checked."""
     if name in data:
         return data[name]
     parts = (data[f"{name}_data"], data[f"{name}_indices"], data[f"{name}_indptr"])

@@ -387,10 +387,14 @@ def neighbor_distances(trained: Trained, X: Any, threads: int) -> Array:
     own = np.full(X.shape[0], -1)
     found, rows = trained.finder.find(X, threads)
     own[found] = rows
-    count = mass[near.indices]
-    count = np.cumsum(np.where(near.indices == own[:, None], np.maximum(count - 1, 0), count), axis=1)
+    return outlier_distances(near.distances, mass[near.indices], near.indices == own[:, None])
+
+
+def outlier_distances(distances: Array, mass: Array, own: Array) -> Array:
+    """The distance of each point from its 10th neighbour, from those of all, what each counts, and which is itself."""
+    count = np.cumsum(np.where(own, np.maximum(mass - 1, 0), mass), axis=1)
     last = np.minimum((count < OUTLIER_NEIGHBORS).sum(axis=1), count.shape[1] - 1)
-    return np.asarray(np.take_along_axis(near.distances, last[:, None], axis=1)[:, 0], dtype=np.float64)
+    return np.asarray(np.take_along_axis(distances, last[:, None], axis=1)[:, 0], dtype=np.float64)
 
 
 def _pieces(n: int, K: int) -> Iterator[slice]:

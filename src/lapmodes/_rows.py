@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -221,3 +222,53 @@ def divided_column(shares: Any, columns: Array, votes: Array) -> Any:
     others = csr_array((np.ones(keep.size), (keep, keep)), shape=(K, wide))
     parts = csr_array(as_dense(shares[:, columns[:1]]) * votes) @ one_hot(columns, wide, np.float64, sparse=True)
     return csr_array(csr_array(shares) @ others + parts)
+
+
+# Rows on their way.
+
+
+@dataclass(frozen=True)
+class Message:
+    """Rows on their way to another process, without what is zero where that is shorter."""
+
+    gaps: Array
+    """Differences of the rows' places, in the smallest integers."""
+    counts: Array | None
+    """Entries of each row; None: all of them are sent."""
+    columns: Array
+    values: Array
+    n_columns: int
+
+    @staticmethod
+    def of(places: Array, Z: Any) -> Message:
+        """Some rows for their places."""
+        gaps = _small(np.diff(places, prepend=0))
+        counts, columns = _small(np.diff(Z.indptr)), _small(Z.indices, Z.shape[1] - 1)
+        if counts.nbytes + columns.nbytes + Z.data.nbytes > Z.shape[0] * Z.shape[1] * Z.data.itemsize:
+            dense = as_dense(Z)
+            return Message(gaps, None, np.empty(0, dtype=np.uint8), dense.ravel(), Z.shape[1])
+        return Message(gaps, counts, columns, Z.data, Z.shape[1])
+
+    @property
+    def places(self) -> Array:
+        """Where the rows belong."""
+        return np.cumsum(self.gaps, dtype=np.int64)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that are sent, beside those of the envelope."""
+        arrays = (self.gaps, self.columns, self.values, *(() if self.counts is None else (self.counts,)))
+        return int(sum(each.nbytes for each in arrays))
+
+    def rows(self) -> Any:
+        """The rows, CSR."""
+        n = self.gaps.size
+        if self.counts is None:
+            return csr_array(self.values.reshape(n, self.n_columns))
+        indptr = np.concatenate([[0], np.cumsum(self.counts, dtype=np.int64)])
+        return csr_array((self.values, self.columns.astype(np.int32), indptr), shape=(n, self.n_columns))
+
+
+def _small(values: Array, largest: int | None = None) -> Array:
+    top = int(values.max(initial=0)) if largest is None else largest
+    return values.astype(np.min_scalar_type(top))

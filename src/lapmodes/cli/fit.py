@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from glob import has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -26,7 +30,7 @@ from .options import (
     Seed,
     refuse_old_word,
 )
-from .terminal import printer, progress_bars, with_error_messages
+from .terminal import printer, progress_bars, warnings_as_notes, with_error_messages
 
 if TYPE_CHECKING:
     from .fitting import FitOptions, FitRun
@@ -47,6 +51,7 @@ SECOND_SCREEN = {
         "image",
         "no_formulas",
     ),
+    "Data larger than memory": ("workers", "memory", "scheduler", "checkpoint"),
 }
 """Options that ``--help`` leaves to ``--help-more``, group by group."""
 MORE = "lapmodes.help-more"
@@ -147,6 +152,10 @@ def fit(
     report: Annotated[bool, typer.Option(help="Write report.html.")] = True,
     no_formulas: NoFormulas = False,
     jobs: Jobs = None,
+    workers: Annotated[int | None, typer.Option(min=1, metavar="N", help="Processes here. [default: none]")] = None,
+    memory: Annotated[str | None, typer.Option(metavar="SIZE", help="Of each, as 2GB. [default: shared]")] = None,
+    scheduler: Annotated[str | None, typer.Option(metavar="ADDRESS", help="Of a Dask cluster. [default: none]")] = None,
+    checkpoint: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Go on from there. [default: none]")] = None,
     config: Config = None,
     help_more: Annotated[
         bool,
@@ -187,7 +196,10 @@ def fit(
         graph=graph,
         no_formulas=no_formulas,
     )
-    if is_picture(data):
+    cluster = ClusterOptions(workers, memory, scheduler, checkpoint)
+    if cluster.wanted or has_magic(str(data)):
+        fit_on_cluster(options, cluster, output, report=report, overwrite=overwrite, quiet=quiet)
+    elif is_picture(data):
         fit_picture(options, output, overwrite=overwrite, quiet=quiet)
     else:
         fit_rows(options, output, report=report, overwrite=overwrite, quiet=quiet)
@@ -241,3 +253,128 @@ def closing_lines(run: FitRun) -> list[str]:
         scores = ", ".join(f"{name} {score:.3f}" for name, score in agreement(run).items())
         lines.append(f"Agreement with the known classes: {scores}.")
     return lines
+
+
+# Data larger than memory: many files, and workers that each hold a part of them.
+
+
+@dataclass(frozen=True)
+class ClusterOptions:
+    """Who does the work."""
+
+    workers: int | None = None
+    memory: str | None = None
+    scheduler: str | None = None
+    checkpoint: Path | None = None
+
+    @property
+    def wanted(self) -> bool:
+        """Whether any of them was named."""
+        return any(value is not None for value in asdict(self).values())
+
+
+CONNECT_SECONDS = 10.0
+NOT_ON_A_CLUSTER = ("keep", "truth", "categories", "image", "names", "delimiter", "decimal", "encoding", "array")
+"""Options of ``fit`` that need all rows in one place, or files that are read whole."""
+
+
+def fit_on_cluster(
+    options: FitOptions, cluster: ClusterOptions, output: Path | None, *, report: bool, overwrite: bool, quiet: bool
+) -> None:
+    """Fit the rows of many files on workers, and write the whole folder of results, or nothing."""
+    from ..files.atomic import check_place, output_folder, stem
+    from ..files.base import counted
+    from .options import check_on_cluster
+    from .outputs import write_dataset
+
+    check_on_cluster(options, cluster, NOT_ON_A_CLUSTER)
+    name = stem(options.data).replace("*", "").replace("?", "").strip("-_. ") or options.data.absolute().parent.name
+    target = output or Path(f"{name}.lapmodes")
+    apart = check_place(target, named=output is not None, overwrite=overwrite)
+    say = printer(quiet=quiet)
+    with progress_bars(quiet=quiet) as bars, workers_of(cluster) as client:
+        run = fit_dataset(options, cluster, client, bars, say)
+        with bars.phase("Writing"), output_folder(target, apart=apart) as (folder, place):
+            write_dataset(folder, run, report=report, watch=bars)
+        sizes = run.model.sizes_
+    counts = ", ".join(f"{count:,}" for count in sizes[:12]) + (" …" if sizes.size > 12 else "")
+    for note in run.notes:
+        say(f"Note: {note}")
+    say(f"{counted(sizes.size, 'cluster')} of {counts} rows.")
+    say(f"Open {place / 'report.html'}" if report else f"Result in {place}")
+
+
+@contextmanager
+def workers_of(cluster: ClusterOptions) -> Iterator[Any]:
+    """A client of the cluster that is named, or of new workers on this machine, which end with it."""
+    try:
+        from distributed import Client
+
+        from ..distributed.cluster import ClusterError, local_cluster
+    except ImportError as error:
+        raise ImportError("--workers and --scheduler need dask: pip install 'lapmodes[distributed]'") from error
+
+    if cluster.scheduler is None:
+        with local_cluster(cluster.workers, cluster.memory or "auto") as local, Client(local) as client:
+            yield client
+        return
+    try:
+        client = Client(cluster.scheduler, timeout=CONNECT_SECONDS)
+    except (OSError, ValueError) as error:
+        raise ClusterError(f"There is no Dask scheduler at {cluster.scheduler!r}: start one, or check it.") from error
+    with client:
+        yield client
+
+
+@dataclass(frozen=True)
+class ClusterRun:
+    """Many files on their way to clusters."""
+
+    options: FitOptions
+    cluster: ClusterOptions
+    dataset: Any
+    model: Any
+    lines: list[str]
+    """What was read and how it was prepared."""
+    notes: list[str]
+
+
+def fit_dataset(
+    options: FitOptions, cluster: ClusterOptions, client: Any, bars: Any, say: Callable[[str], None]
+) -> ClusterRun:
+    """Learn from a sample how rows become points, and fit all of them on the workers."""
+    from ..distributed import LaplacianKModes
+    from ..distributed.cluster import Tasks
+    from ..files.base import counted
+    from ..files.prepared import Dataset
+    from .fitting import estimator, scaling_line
+    from .options import column_list, further_parameters
+
+    missing = "impute" if options.missing == "impute" or options.impute else "error"
+    with bars.phase("Reading"):
+        dataset = Dataset.of(
+            str(options.data),
+            Tasks(client),
+            columns=column_list(options.columns) or None,
+            drop=column_list(options.drop),
+            scale=options.scale,
+            missing=missing,
+            impute=options.impute,
+        )
+    recipe = dataset.recipe
+    lines = [f"Reading {counted(dataset.n_rows, 'row')}; using {counted(len(recipe.features), 'column')}."]
+    lines += [f"Left out column {name!r}: {reason}." for name, reason in recipe.dropped[:20]]
+    lines += [scaling_line(recipe), *recipe.doubts]
+    for line in lines:
+        say(line)
+    only_here = {"exact", "parts"}
+    further = further_parameters(options.set)
+    plain = replace(options, set=[pair for pair in options.set if pair.partition("=")[0].strip() not in only_here])
+    parameters = estimator(plain, bars).get_params(deep=False) | {"client": client, "checkpoint": cluster.checkpoint}
+    parameters |= {name: further[name] for name in only_here & further.keys()}
+    if options.clusters == "auto":
+        parameters["n_clusters"] = "auto"
+    with warnings_as_notes() as notes:
+        model = LaplacianKModes(**parameters).fit(dataset.points())
+    model.set_params(verbose=False)
+    return ClusterRun(options, cluster, dataset, model, lines, notes)

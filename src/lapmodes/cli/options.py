@@ -183,3 +183,27 @@ def reading_of(
     if decimal not in (None, ".", ","):
         raise ValueError(f"--decimal must be '.' or ','. Got {decimal!r} instead.")
     return Reading(delimiter, encoding, array, height_and_width(image, "--image"), decimal)
+
+
+def check_on_cluster(options: Any, cluster: Any, refused: Sequence[str]) -> None:
+    """Refuse options that do not go with workers."""
+    for name in refused:
+        if getattr(options, name) is not None:
+            raise ValueError(f"--{name} does not go with workers, which each see some of the rows. Leave it out.")
+    if options.missing == "drop":
+        raise ValueError(
+            "--missing drop does not go with workers. Fill the gaps with --missing impute, or repair them."
+        )
+    if cluster.scheduler is not None and (cluster.workers is not None or cluster.memory is not None):
+        raise ValueError(
+            "--scheduler names workers that exist; --workers and --memory start new ones. Use one of both."
+        )
+    if cluster.memory is not None:
+        from dask.utils import parse_bytes
+
+        try:
+            parse_bytes(cluster.memory)
+        except ValueError as error:
+            raise ValueError(f"--memory must look like 2GB. Got {cluster.memory!r} instead.") from error
+    if len(levels_of(options.clusters)) > 1:
+        raise ValueError(f"Workers fit one number of clusters at a time. Got -k {options.clusters}.")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import shlex
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse, vstack
@@ -24,6 +24,9 @@ from ..metrics import adjusted_rand, clustering_accuracy, normalized_mutual_info
 from ..report.content import ReportContent, points_of, selection_reason, selection_rows
 from .fitting import FitRun, preparation_lines
 from .options import column_list, further_parameters, to_toml
+
+if TYPE_CHECKING:
+    from .fit import ClusterRun
 
 OPTION_OF = {
     "n_clusters": "clusters",
@@ -281,3 +284,88 @@ def agreement(run: FitRun) -> dict[str, float]:
 def finite(value: float) -> float | str:
     """A number that JSON has, or a word for infinity."""
     return float(value) if np.isfinite(value) else "infinite"
+
+
+# Many rows on workers.
+
+REPORT_ROWS = 20_000
+"""Rows that the report of many shows."""
+
+
+def write_dataset(folder: Path, run: ClusterRun, *, report: bool, watch: Any = None) -> None:
+    """Labels as a partitioned dataset, modes, exemplars, the model, a record, and a report of a sample of the rows."""
+    model, dataset, recipe = run.model, run.dataset, run.dataset.recipe
+    (folder / "labels").mkdir()
+    model.write_labels(folder / "labels")
+    clusters: dict[str, Any] = {"cluster": np.arange(model.n_clusters_), "rows": model.sizes_}
+    modes = recipe.in_units(model.cluster_centers_)
+    write_columns(folder / "modes.parquet", clusters | {name: modes[:, i] for i, name in enumerate(recipe.features)})
+    values = recipe.values(dataset.rows(model.exemplars_))
+    exemplars = {"cluster": clusters["cluster"], "row": model.exemplars_ + 1}
+    write_columns(
+        folder / "exemplars.parquet", exemplars | {name: values[:, i] for i, name in enumerate(recipe.features)}
+    )
+    save_dataset_model(folder, run)
+    options = asdict(run.options) | {"data": lasting_path(run.options.data)}
+    write_record(folder, "fit", options | asdict(run.cluster), dataset_summary(run))
+    if report:
+        from ..report import write_page
+
+        write_page(folder / "report.html", sample_content(run, folder), watch)
+
+
+def save_dataset_model(folder: Path, run: ClusterRun) -> None:
+    """One file that ``lapmodes predict`` takes, if the model fits into memory here; else a folder and the recipe."""
+    if run.model.fits_here():
+        PreparedModel(run.model.gather(), run.dataset.recipe).save(folder / "model.npz")
+        return
+    run.model.save(folder / "model", partitioned=True)
+    (folder / "recipe.json").write_text(run.dataset.recipe.to_json() + "\n", encoding="utf-8")
+
+
+def dataset_summary(run: ClusterRun) -> dict[str, Any]:
+    """The result in numbers, for other programs."""
+    model, recipe = run.model, run.dataset.recipe
+    return {
+        "file": str(run.options.data),
+        "rows": model.n_samples_,
+        "features": model.n_features_in_,
+        "n_clusters": model.n_clusters_,
+        "sizes": model.sizes_.tolist(),
+        "exemplar_rows": (model.exemplars_ + 1).tolist(),
+        "objective": float(model.objective_),
+        "gap": float(model.gap_),
+        "iterations": int(model.n_iter_),
+        "status": model.status_,
+        "lam": float(model.lam_),
+        "scaling": recipe.scaling,
+        "scaling_reasons": list(recipe.reasons),
+        "left_out_columns": dict(recipe.dropped),
+        "preparation": run.lines,
+        "notes": run.notes,
+        "parts": model.n_parts_,
+        "halo_rows_a_row": model.halo_share_,
+    }
+
+
+def sample_content(run: ClusterRun, target: Path) -> ReportContent:
+    """What the report shows of a sample of the rows, the exemplars among them."""
+    dataset, model, recipe = run.dataset, run.model, run.dataset.recipe
+    some = dataset.sample_rows
+    some = some[:: max(1, -(-some.size // REPORT_ROWS))]
+    rows = np.unique(np.concatenate([some, model.exemplars_]))
+    table = dataset.rows(rows)
+    shown = FitRun(
+        options=run.options,
+        table=table,
+        recipe=recipe,
+        raw=recipe.values(table),
+        points=recipe.apply(table),
+        gaps=np.zeros(rows.size, dtype=np.int64),
+        graph=None,
+        truth=None,
+        model=model.gather(rows),
+        selection=None,
+    )
+    note = f"The report shows {rows.size:,} of {model.n_samples_:,} rows; sizes and shares are theirs."
+    return replace(report_content(shown, target), preparation=(*run.lines, note), notes=(note, *run.notes))

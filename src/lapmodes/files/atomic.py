@@ -86,8 +86,9 @@ def whole_folder(target: Path) -> Iterator[Path]:
     partial.mkdir()
     try:
         yield partial
-        for file in partial.iterdir():
-            _sync(file)
+        for file in partial.rglob("*"):
+            if file.is_file():
+                _sync(file)
         try:
             os.replace(partial, target)  # an empty folder gives way, so that a place that is taken is never free
         except OSError:

@@ -1,8 +1,9 @@
-"""A model together with how rows of a file become its points."""
+"""A model together with how rows of a file, or of many files, become its points."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,8 @@ from .. import load
 from .._records import Array
 from .._rows import largest_columns, largest_values, scaled_rows
 from .base import FileError, Table, existing_file
-from .gaps import count_gaps, filled_by_neighbors
-from .recipe import Recipe
+from .gaps import count_gaps, filled, filled_by_neighbors
+from .recipe import Recipe, learn
 
 RECIPE = "recipe"
 """The note of a saved model that holds the recipe."""
@@ -130,3 +131,111 @@ class PreparedModel:
 def labels_of(Z: Any) -> Array:
     """Cluster of largest assignment; -1 where a row has none."""
     return np.where(largest_values(Z) > 0, largest_columns(Z), -1)
+
+
+# Many files as one: rows that are never all in one place.
+
+SAMPLED_BLOCKS = 16
+SAMPLED_ROWS = 100_000
+"""A recipe is learnt from so many blocks, and from so many rows of them."""
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Rows of Parquet files, of an NPY file or of a Zarr array, and the recipe that a sample of them gave."""
+
+    source: Any
+    """Where the blocks are."""
+    recipe: Recipe
+    sample: Table
+    sample_rows: Array
+    """The numbers of the sample's rows."""
+
+    @classmethod
+    def of(
+        cls,
+        path: str,
+        tasks: Any,
+        *,
+        columns: Sequence[str] | None = None,
+        drop: Sequence[str] = (),
+        scale: str = "auto",
+        missing: str = "error",
+        impute: str | None = None,
+    ) -> Dataset:
+        """Look at a sample of the rows: which columns are features, and how they are scaled."""
+        from ..distributed.sources import file_source
+
+        source: Any = file_source(path, tasks, every_column=True)
+        blocks = np.unique(np.linspace(0, len(source.keys) - 1, SAMPLED_BLOCKS).astype(int)).tolist()
+        firsts = np.concatenate([[0], np.cumsum(source.lengths)])
+        most, numbers = -(-SAMPLED_ROWS // len(blocks)), []
+        for block in blocks:
+            size = source.lengths[block]
+            chosen = np.random.default_rng(block).choice(size, min(size, most), replace=False)
+            numbers.append(firsts[block] + np.sort(chosen))
+        rows = np.concatenate(numbers)
+        table = rows_of(source, rows)
+        recipe, _, _ = learn(table, columns=columns, drop=drop, scale=scale, missing=missing, impute=impute)
+        if recipe.spellings:
+            raise FileError(f"Column {recipe.spellings[0][0]!r} holds numbers as text, which workers do not read.")
+        if recipe.columns is not None:
+            source = file_source(path, tasks, recipe.columns)
+        return cls(source, recipe, table, rows)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(sum(self.source.lengths))
+
+    def points(self) -> Any:
+        """A lazy array of the points."""
+        from ..distributed.parts import lazy_array
+
+        graph, name = dict(self.source.graph), f"{self.source.keys[0][0]}-points"
+        for i, key in enumerate(self.source.keys):
+            graph[name, i, 0] = (as_points, key, self.recipe)
+        dtype = np.float32 if self.recipe.apply(self.sample.take([0])).dtype == np.float32 else np.float64
+        return lazy_array(graph, name, self.source.lengths, len(self.recipe.features), dtype, False)
+
+    def rows(self, numbers: Array) -> Table:
+        """Some rows as they stand in the files."""
+        return rows_of(self.source, numbers)
+
+
+def as_points(X: Array, recipe: Recipe) -> Array:
+    """A block as points: gaps filled, if the recipe says so, and scaled."""
+    X = X if recipe.fill is None else filled(X, np.asarray(recipe.fill))
+    return np.asarray(recipe.scaled(np.ascontiguousarray(X)))
+
+
+def rows_of(source: Any, numbers: Array) -> Table:
+    """Some rows of a source as they stand in its files, in the order asked for."""
+    firsts = np.concatenate([[0], np.cumsum(source.lengths)])
+    block = np.searchsorted(firsts, numbers, side="right") - 1
+    order = np.argsort(block, kind="stable")
+    pieces = []
+    for b in np.unique(block).tolist():
+        within = numbers[order][block[order] == b] - firsts[b]
+        pieces.append(_read_block(source.places[b], within))
+    back = np.argsort(order, kind="stable").tolist()
+    if pieces[0].columns is None:
+        return Table(matrix=np.concatenate([piece.matrix for piece in pieces])[back])
+    import pyarrow as pa
+
+    return Table(columns=pa.concat_tables([piece.columns for piece in pieces]).take(back))
+
+
+def _read_block(place: tuple[str, int, int], rows: Array) -> Table:
+    """Some rows of one block."""
+    file, first, stop = place
+    if file.endswith(".npy"):
+        return Table(matrix=np.asarray(np.load(file, mmap_mode="r", allow_pickle=False)[first:stop][rows]))
+    if not file.endswith((".parquet", ".pq")) and os.path.isdir(file):
+        from ..distributed.sources import read_zarr
+
+        return Table(matrix=read_zarr(file, first, stop)[rows])
+    import pyarrow.parquet as pq
+
+    table = pq.ParquetFile(file).read_row_groups(list(range(first, stop)))
+    return Table(columns=table.take(rows))

@@ -69,7 +69,7 @@ def alternate(problem: Problem, start: Start, stopping: Stopping, step: Step = n
     if Z.dtype == np.float32:
         Z = with_unit_sums(Z)
     rows = np.array(history, dtype=HISTORY)
-    status = Status() if rests and result.certified else _trouble(rows, result, rests, stopped)
+    status = status_of(rows, result.certified, rests, stopped)
     return Solution(C, Z, result.energy, result.gap, rows, _unreached(problem, term), status)
 
 
@@ -90,8 +90,10 @@ def _assign(
     return Assignments(Z, term.energy(Z), 0.0, 1, True)
 
 
-def _trouble(history: Array, result: Assignments, rests: bool, stopped: bool) -> Status:
+def status_of(history: Array, certified: bool, rests: bool, stopped: bool) -> Status:
     """How the loop ended."""
+    if rests and certified:
+        return Status()
     if stopped and not rests:
         return Status("stopped")
     if not rests:
@@ -102,7 +104,7 @@ def _trouble(history: Array, result: Assignments, rests: bool, stopped: bool) ->
         )
     return Status(
         "not certified",
-        f"The last assignment step ended with a gap of {result.gap:.2e}, more than asked for: a long graph or "
+        f"The last assignment step ended with a gap of {history['gap'][-1]:.2e}, more than asked for: a long graph or "
         "large 'lam'. The assignments are valid; use a smaller 'lam' or a larger 'tol' for a tighter proof.",
     )
 

@@ -44,9 +44,8 @@ def solve_assignments(
         Z = one_hot(term.best, Z0.shape[1], Z0.dtype, sparse=issparse(Z0))
         return Assignments(Z, term.energy(Z), 0.0, 1, True)
     target = tol * term.scale
-    back_end = DenseSweeps if isinstance(term, DenseTerm) else SparseSweeps
-    sweeps: DenseSweeps | SparseSweeps = back_end(graph, term, lam, Z0, target, threads)  # type: ignore[arg-type]
-    run = _accelerate(sweeps, max(target - 3 * sweeps.noise, 0.9 * target), max_iter)
+    sweeps = make_sweeps(graph, term, lam, Z0, target, threads)
+    run = accelerate(sweeps, max(target - 3 * sweeps.noise, 0.9 * target), max_iter)
     # The lower bound holds for any Z: for the one rounded to the caller's precision, and for the start where momentum
     # ended above it.
     Z = sweeps.rounded(proven=run.proven)
@@ -72,7 +71,16 @@ class _Run:
     """Whether the iterate before the last sweep was proven to be good enough."""
 
 
-def _accelerate(sweeps: DenseSweeps | SparseSweeps, target: float, max_iter: int) -> _Run:
+def make_sweeps(
+    graph: Graph, term: DenseTerm | SparseTerm, lam: float, Z0: Any, target: float, threads: int
+) -> DenseSweeps | SparseSweeps:
+    """The back end that suits the term."""
+    if isinstance(term, DenseTerm):
+        return DenseSweeps(graph, term, lam, Z0, target, threads)
+    return SparseSweeps(graph, term, lam, Z0, target, threads)
+
+
+def accelerate(sweeps: DenseSweeps | SparseSweeps, target: float, max_iter: int) -> _Run:
     """Algorithm 1 of the paper with a step for each row, 1 / (4 lam d_n) as L <= 2D, and momentum that is restarted.
 
     Where that is slow, a back end that has Newton steps takes them in between.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,16 +30,26 @@ def shift_modes(points: Points, Z: Any, C: Array, sigma: float | Array, *, tol: 
     sigma one update is exact: the weighted mean. Weights are taken relative to the largest, so no
     bandwidth is too small. A cluster without mass keeps its mode.
     """
-    members = Members.of(Z, points.threads)
+    members, h = Members.of(Z, points.threads), inverse_width(sigma, points.X.dtype)
+
+    def shift(modes: Array, active: Array) -> Shift:
+        return add_up(*_piece_sums(points, members, modes, h, active))
+
+    return climb(C, sigma, shift, tol=tol, max_iter=max_iter)
+
+
+def climb(
+    C: Array, sigma: float | Array, shift: Callable[[Array, Array], Shift], *, tol: float, max_iter: int = 100
+) -> Modes:
+    """Repeat mean-shift: `shift` says where it takes the active modes from where they are."""
     new = C.copy()
     active = np.ones(C.shape[0], dtype=bool)
-    h = inverse_width(sigma, points.X.dtype)
     safe, unknown = C.astype(np.float64), np.full(C.shape[0], -np.inf)
     extrapolation = _Extrapolation(REACH * float(np.median(sigma)), safe, np.zeros_like(safe), unknown)
     n_iter = 0
     while active.any() and n_iter < max_iter:
         n_iter += 1
-        at = _targets(points, members, new, h, active)
+        at = shift(new, active)
         active &= at.mass > 0
         step = at.target - new
         rest = norm(step, axis=1) <= tol
@@ -46,7 +57,7 @@ def shift_modes(points: Points, Z: Any, C: Array, sigma: float | Array, *, tol: 
         following[rest] = at.target[rest]
         new[active] = following[active]
         active &= ~rest
-        if not h.any():
+        if np.isinf(sigma).all():
             break
     new[active] = extrapolation.safe[active]
     moved = norm(new.astype(np.float64) - C, axis=1).max()
@@ -54,7 +65,7 @@ def shift_modes(points: Points, Z: Any, C: Array, sigma: float | Array, *, tol: 
 
 
 @dataclass(frozen=True)
-class _Shift:
+class Shift:
     """Where mean-shift takes the modes."""
 
     target: Array
@@ -80,7 +91,7 @@ class _Extrapolation:
     level: Array
     """Log density at the modes before it; minus infinity where nothing is known."""
 
-    def following(self, step: Array, at: _Shift) -> Array:
+    def following(self, step: Array, at: Shift) -> Array:
         """The modes' next places, given the steps that mean-shift takes."""
         fell = at.level < self.level
         change = step - self.step
@@ -99,24 +110,54 @@ class _Extrapolation:
         return following
 
 
-def _targets(points: Points, members: Members, C: Array, h: Array, active: Array) -> _Shift:
-    """One step of mean-shift for the active modes."""
+@dataclass(frozen=True)
+class Sums:
+    """What mean-shift adds up over some points for each cluster, or over a piece of one: all relative to the peak."""
+
+    peak: Array
+    """Logarithm of the largest weight."""
+    mass: Array
+    value: Array
+    """The density without its constant."""
+    sums: Array
+    """The weighted points, (., D)."""
+
+
+def _piece_sums(points: Points, members: Members, C: Array, h: Array, active: Array) -> tuple[Sums, Array]:
+    """The sums over the pieces of the active clusters, and the first piece of each cluster."""
     pieces = members.pieces(active, C.shape[1])
     peak, mass, value = (np.empty(pieces.owner.size) for _ in range(3))
     sums = np.empty((pieces.owner.size, C.shape[1]))
     lists = members.indptr, members.rows, members.values, pieces.bounds
     modes = C, np.einsum("kd,kd->k", C, C), h
     _native.mean_shift_sums(points.arrays, *lists, *modes, peak, mass, value, sums, points.threads)
-    top = np.full(C.shape[0], -np.inf)
-    np.maximum.at(top, pieces.owner, peak)
+    return Sums(peak, mass, value, sums), pieces.begins
+
+
+def merge_sums(pieces: Sums, begins: Array) -> Sums:
+    """The sums of each cluster from those of its pieces, which begin at `begins`."""
+    K = begins.size - 1
+    owner = np.repeat(np.arange(K), np.diff(begins))
+    top = np.full(K, -np.inf)
+    np.maximum.at(top, owner, pieces.peak)
     with np.errstate(invalid="ignore"):
-        share = np.where(mass > 0, np.exp(peak - top[pieces.owner]), 0.0)
-    add_up = csr_array((share, np.arange(share.size), pieces.begins), shape=(C.shape[0], share.size))
-    total = add_up @ mass
-    target = add_up @ sums / np.where(total > 0, total, 1)[:, None]
+        share = np.where(pieces.mass > 0, np.exp(pieces.peak - top[owner]), 0.0)
+    add = csr_array((share, np.arange(share.size), begins), shape=(K, share.size))
+    return Sums(top, add @ pieces.mass, add @ pieces.value, add @ pieces.sums)
+
+
+def add_up(pieces: Sums, begins: Array) -> Shift:
+    """Where mean-shift takes each cluster, from the sums of its pieces."""
+    total = merge_sums(pieces, begins)
+    target = total.sums / np.where(total.mass > 0, total.mass, 1)[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
-        level = np.where(total > 0, np.log(add_up @ value) + top, -np.inf)
-    return _Shift(target, total, level)
+        level = np.where(total.mass > 0, np.log(total.value) + total.peak, -np.inf)
+    return Shift(target, total.mass, level)
+
+
+def cluster_sums(points: Points, members: Members, C: Array, h: Array, active: Array) -> Sums:
+    """What mean-shift adds up for each cluster over these points, which may be a part of all."""
+    return merge_sums(*_piece_sums(points, members, C, h, active))
 
 
 @dataclass(frozen=True)

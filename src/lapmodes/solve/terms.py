@@ -111,21 +111,30 @@ class SparseTerm:
         return certificate_from(stats, lam)
 
 
-def linear_term(problem: Problem, C: Array, *, sparse: bool, kept: int = KEPT) -> DenseTerm | SparseTerm:
-    """B at modes C with the prior's pull added, stored in the way of the assignments."""
+def linear_term(
+    problem: Problem, C: Array, *, sparse: bool, kept: int = KEPT, extra: Any = None
+) -> DenseTerm | SparseTerm:
+    """B at modes C with the prior's pull added, stored in the way of the assignments.
+
+    `extra` (N, K), a CSR matrix, is added as well: the pull of rows that are elsewhere and held.
+    """
     if sparse:
-        return _sparse_term(problem, C, kept)
+        return _sparse_term(problem, C, kept, extra)
     limit = problem.in_kmeans_limit
     B = kernel_values(problem.points, C, problem.bandwidth, problem.sample_weight, squared=limit)
     if problem.prior is not None:
         B += problem.pull
+    if extra is not None:
+        _add_rows(B, extra, slice(0, problem.points.n))
     return DenseTerm(B, problem.points.threads)
 
 
-def _sparse_term(problem: Problem, C: Array, kept: int) -> SparseTerm:
+def _sparse_term(problem: Problem, C: Array, kept: int, extra: Any = None) -> SparseTerm:
     """The term in blocks of rows; `kept` entries of each row stay."""
     points, sigma, weight, limit = problem.points, problem.bandwidth, problem.sample_weight, problem.in_kmeans_limit
     pull = None if problem.prior is None else csr_array(problem.pull)
+    if extra is not None:
+        pull = extra if pull is None else csr_array(pull + extra)
     K, dtype = C.shape[0], points.X.dtype
     m = min(kept, K)
     column, value = np.empty((points.n, m), dtype=np.int32), np.empty((points.n, m), dtype=dtype)
