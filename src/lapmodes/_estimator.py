@@ -313,8 +313,8 @@ class LaplacianKModes(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, New
             X = canonical(X)
         return unit_rows(X) if (self.metric if reset else self._trained.metric) == "cosine" else X
 
-    def _store(self, trained: Trained) -> None:
-        """Everything that a user reads, in the order of the samples."""
+    def _store(self, trained: Trained, graph: Any = None) -> None:
+        """Everything that a user reads, in the order of the samples; `graph` is the affinity, if that is known."""
         rows, problem, solution = trained.rows, trained.fitted.problem, trained.fitted.solution
         self.assignments_ = rows.spread(solution.Z)
         self.labels_ = rows.spread(solution.labels)
@@ -330,7 +330,7 @@ class LaplacianKModes(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, New
         self.lam_ = problem.lam
         self.bandwidth_ = rows.spread(problem.bandwidth) if np.ndim(problem.bandwidth) else float(problem.bandwidth)
         self.prior_ = rows.spread(problem.prior)
-        self.graph_ = rows.spread_graph(problem.graph.affinity)
+        self.graph_ = rows.spread_graph(problem.graph.affinity) if graph is None else graph
         self.n_components_ = int(problem.graph.component.max()) + 1
         self.neighbor_recall_ = trained.fitted.recall
         self.graph_given_ = trained.fitted.affinity is None and problem.lam > 0

@@ -14,6 +14,7 @@ from scipy.sparse import issparse
 
 from .. import LaplacianKModes, Layers, Selection, fit_layers, select
 from .._records import Array
+from .._warnings import warnings_as_notes
 from ..files import FileError, Recipe, Table, learn, read
 from ..files.atomic import spooled
 from ..files.base import counted, existing_file, listed
@@ -31,7 +32,7 @@ from .options import (
     number_or_word,
     reading_of,
 )
-from .terminal import Bars, warnings_as_notes
+from .terminal import Bars
 
 BAR = 30
 """Signs of a full bar."""
