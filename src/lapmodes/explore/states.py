@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -93,6 +94,7 @@ class Base:
         self.seed = seed if isinstance(seed, (int, np.integer)) else 0
         self.levels = usual_levels(model, points.shape[0]) if levels is None else levels
         self._layers: Layers | None = None
+        self._lock = threading.Lock()
 
     def first_state(self) -> State:
         """The fit itself."""
@@ -106,17 +108,17 @@ class Base:
         return self._layers is not None
 
     def layers(self, hook: Hook | None = None) -> Layers:
-        """The levels, computed once."""
-        if self._layers is None:
-            parameters = self.model.get_params(deep=False)
-            own = {"n_clusters", "init", "n_init", "verbose", "random_state"}
-            kept = {name: value for name, value in parameters.items() if name not in own}
-            graph = self.model.graph_ if self.model.graph_given_ else None
-            with warnings_as_notes():
+        """The levels, computed once, by whoever asks first."""
+        with self._lock:
+            if self._layers is None:
+                parameters = self.model.get_params(deep=False)
+                own = {"n_clusters", "init", "n_init", "verbose", "random_state"}
+                kept = {name: value for name, value in parameters.items() if name not in own}
+                graph = self.model.graph_ if self.model.graph_given_ else None
                 self._layers = fit_layers(
                     self.points, self.levels, graph=graph, random_state=self.seed, verbose=hook or False, **kept
                 )
-        return self._layers
+            return self._layers
 
     def fingerprint(self) -> str:
         """What tells this beginning from others."""
@@ -128,7 +130,7 @@ class Base:
 def usual_levels(model: LaplacianKModes, n: int) -> tuple[int, ...]:
     """Numbers of clusters to go through: up to twice as many, at least 12; where rows are many, only those around."""
     K = int(model.n_clusters_)
-    if model.lam_ == 0 or K > 200:
+    if type(model) is not LaplacianKModes or model.lam_ == 0 or K > 200:
         return ()
     around = AROUND[n > MANY_ROWS]
     most = min(K + around, max(12, 2 * K), n // 2)

@@ -1,0 +1,246 @@
+"""The server: one page on the loopback, behind a token; only what was loaded at the start is served."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+import os
+import secrets
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+from .. import __version__
+from ..files.base import require
+from ..report.page import asset as report_asset
+from .acts import MOST_ROWS
+from .answers import Answers, NotThereError
+from .worker import LARGEST_MESSAGE, Explorer
+
+HOST = "127.0.0.1"
+NAMES = (HOST, "localhost")
+ASSETS = ("app.js", "dots.js", "link.js", "map.js", "panels.js", "explore.css")
+TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
+LONGEST_QUERY = 2_000
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self' {socket}; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors {frames}"
+)
+"""Nothing may be fetched from anywhere else, and nothing runs that is not a file of this package."""
+HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "X-Robots-Tag": "noindex",
+}
+FRAMED = "http://localhost:* http://127.0.0.1:* https://localhost:* https://127.0.0.1:*"
+WATCH_PARENT = 1.0
+"""Seconds between two looks at whether the parent still lives."""
+
+
+class Guard:
+    """Refuses whatever does not come from the page itself: other hosts, other origins, wrong tokens."""
+
+    def __init__(self, app: Any, token: str, port: int, frames: str) -> None:
+        self.app, self.token = app, token
+        self.hosts = {f"{name}:{port}" for name in NAMES}
+        self.origins = {f"http://{host}" for host in self.hosts}
+        self.frames = frames
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Let a request through, or end it with a number that says why."""
+        headers: dict[str, str] = {}
+        for key, value in scope.get("headers", []):
+            headers.setdefault(key.decode("latin-1"), value.decode("latin-1"))
+        number = self.refusal(scope, headers)
+        if number:
+            return await refuse(scope, receive, send, number)
+        policy = POLICY.format(socket=f"ws://{headers['host']}", frames=self.frames)
+        extra = [(key.lower().encode(), value.encode()) for key, value in HEADERS.items()]
+        extra.append((b"content-security-policy", policy.encode()))
+
+        async def send_with_headers(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", []), *extra]
+            await send(message)
+
+        return await self.app(scope, receive, send_with_headers)
+
+    def refusal(self, scope: Any, headers: dict[str, str]) -> int:
+        """0, or the status of a refusal."""
+        if headers.get("host", "") not in self.hosts:
+            return 421
+        origin = headers.get("origin")
+        if (origin is not None and origin not in self.origins) or (scope["type"] == "websocket" and origin is None):
+            return 403
+        path, query = scope["path"], scope.get("query_string", b"")
+        if len(path) + len(query) > LONGEST_QUERY:
+            return 414
+        if path == "/":
+            given = dict(part.partition("=")[::2] for part in query.decode("latin-1").split("&")).get("token", "")
+        else:
+            given = path.split("/")[1]
+        return 0 if hmac.compare_digest(given.encode(), self.token.encode()) else 403
+
+
+async def refuse(scope: Any, receive: Any, send: Any, number: int) -> None:
+    """End a request without a word about why."""
+    if scope["type"] == "websocket":
+        await receive()
+        return await send({"type": "websocket.close", "code": 1008})
+    await send({"type": "http.response.start", "status": number, "headers": [(b"content-type", b"text/plain")]})
+    return await send({"type": "http.response.body", "body": b"Refused."})
+
+
+def load_assets(title: str, token: str) -> dict[str, tuple[bytes, str]]:
+    """The files of the page, read once."""
+    folder = files("lapmodes.explore").joinpath("assets")
+    found = {name: folder.joinpath(name).read_text(encoding="utf-8") for name in ASSETS}
+    found["report.css"], found["figure.js"] = report_asset("report.css"), report_asset("figure.js")
+    served = {name: (text.encode(), TYPES[name[name.rindex(".") :]]) for name, text in found.items()}
+    page = folder.joinpath("explore.html").read_text(encoding="utf-8")
+    page = page.replace("TOKEN", token).replace("TITLE", escape(title)).replace("VERSION", __version__)
+    return served | {"": (page.encode(), "text/html; charset=utf-8")}
+
+
+def make_app(explorer: Explorer, token: str, port: int, *, framed: bool = False) -> Guard:
+    """The application for one exploration."""
+    routing = require("starlette.routing", "explore", "The explorer")
+    responses = require("starlette.responses", "explore", "The explorer")
+    applications = require("starlette.applications", "explore", "The explorer")
+    assets = load_assets(explorer.study.title, token)
+    answers = Answers(explorer)
+
+    def static(request: Any) -> Any:
+        name = request.path_params.get("name", "")
+        if name not in assets or (name == "") != (request.url.path == "/"):
+            return responses.PlainTextResponse("Not found.", 404)
+        body, kind = assets[name]
+        return responses.Response(body, media_type=kind)
+
+    def answer(request: Any) -> Any:
+        return respond(answers.get, request.path_params["what"], request.query_params, None)
+
+    async def take(request: Any) -> Any:
+        body = b""
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > 4 * MOST_ROWS:
+                return responses.PlainTextResponse("That is too much.", 413)
+        return await asyncio.to_thread(respond, answers.post, request.path_params["what"], request.query_params, body)
+
+    def respond(function: Callable[..., Any], *arguments: Any) -> Any:
+        try:
+            body, kind, more = function(*arguments)
+        except NotThereError as error:
+            return responses.PlainTextResponse(str(error) or "Not found.", 404)
+        except (ValueError, OverflowError) as error:
+            return responses.PlainTextResponse(" ".join(str(error).split()), 400)
+        return responses.Response(body, media_type=kind, headers=more)
+
+    async def live(websocket: Any) -> None:
+        await attend(explorer, websocket)
+
+    routes = [
+        routing.Route("/", static),
+        routing.Route("/{token}/assets/{name}", static),
+        routing.Route("/{token}/{what}", answer, methods=["GET"]),
+        routing.Route("/{token}/{what}", take, methods=["POST"]),
+        routing.WebSocketRoute("/{token}/live", live),
+    ]
+    return Guard(applications.Starlette(routes=routes), token, port, FRAMED if framed else "'none'")
+
+
+async def attend(explorer: Explorer, websocket: Any) -> None:
+    """A page's connection: its messages go to the worker, and what happens comes back."""
+    await websocket.accept()
+    loop, waiting = asyncio.get_running_loop(), asyncio.Queue[dict[str, Any]]()
+
+    def tell(message: dict[str, Any]) -> None:
+        loop.call_soon_threadsafe(waiting.put_nowait, message)
+
+    leave = explorer.subscribe(tell)
+
+    async def write() -> None:
+        while True:
+            await websocket.send_text(json.dumps(await waiting.get()))
+
+    tell(explorer.snapshot())
+    writer = asyncio.create_task(write())
+    try:
+        while (message := await websocket.receive())["type"] != "websocket.disconnect":
+            explorer.submit(message.get("text") or message.get("bytes") or "", tell)
+    finally:
+        leave()
+        writer.cancel()
+
+
+class Running:
+    """A server in a thread of its own, until it is closed."""
+
+    def __init__(self, explorer: Explorer, port: int = 0, *, framed: bool = False) -> None:
+        uvicorn = require("uvicorn", "explore", "The explorer")
+        require("websockets", "explore", "The explorer")
+        self.explorer, self.token = explorer, secrets.token_urlsafe(24)
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self._socket.bind((HOST, port))
+        self.port = int(self._socket.getsockname()[1])
+        config = uvicorn.Config(
+            make_app(explorer, self.token, self.port, framed=framed),
+            log_level="critical",
+            access_log=False,
+            lifespan="off",
+            ws="websockets-sansio",
+            ws_max_size=LARGEST_MESSAGE,
+            timeout_graceful_shutdown=1,
+            server_header=False,
+        )
+        self.server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._run, name="lapmodes-server", daemon=True)
+
+    @property
+    def url(self) -> str:
+        """The address of the page."""
+        return f"http://{HOST}:{self.port}/?token={self.token}"
+
+    def start(self) -> None:
+        """Begin to serve."""
+        self.explorer.start()
+        self._thread.start()
+
+    def _run(self) -> None:
+        self.server.run(sockets=[self._socket])
+
+    def wait(self) -> None:
+        """Until somebody ends it: Ctrl-C, or the end of the process that started this one."""
+        parent = os.getppid()
+        while self._thread.is_alive():
+            self._thread.join(WATCH_PARENT)
+            if os.getppid() != parent:
+                return
+
+    def close(self) -> None:
+        """End it."""
+        self.server.should_exit = True
+        if self._thread.is_alive():
+            self._thread.join(timeout=10)
+        self.explorer.close()
+        self._socket.close()
+
+
+@contextmanager
+def running(explorer: Explorer, port: int = 0, *, framed: bool = False) -> Iterator[Running]:
+    """A server for as long as the block lasts."""
+    server = Running(explorer, port, framed=framed)
+    server.start()
+    try:
+        yield server
+    finally:
+        server.close()
