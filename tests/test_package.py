@@ -184,6 +184,7 @@ def test_public_names():
         "Layers",
         "Scaler",
         "Selection",
+        "explore",
         "fit_layers",
         "fit_path",
         "load",

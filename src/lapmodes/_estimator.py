@@ -144,6 +144,9 @@ class LaplacianKModes(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, New
     training_points_ : ndarray or CSR matrix
         The points that new ones are compared with: those of weight above 0, each once, in any order; of unit length
         with ``metric="cosine"``.
+    cluster_names_ : tuple of str
+        What a person called the clusters, where :func:`lapmodes.explore` was used: one for each, empty where it has
+        none. Model files, reports and outputs have them; it may be set by hand.
     graph_given_ : bool
         Whether the model was fitted on a given graph, so that new points need theirs.
     n_components_ : int

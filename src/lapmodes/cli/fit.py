@@ -216,7 +216,7 @@ def closing_lines(run: FitRun) -> list[str]:
     from ..files.base import counted, listed
     from .outputs import agreement, cluster_sizes
 
-    sizes = cluster_sizes(run.model)
+    sizes = cluster_sizes(run)
     lines = [f"Note: {note}" for note in run.notes]
     counts = ", ".join(f"{count:,}" for count in sizes[:12]) + (" …" if sizes.size > 12 else "")
     lines.append(f"{counted(sizes.size, 'cluster')} of {counts} {'row' if sizes.tolist() == [1] else 'rows'}.")

@@ -102,9 +102,17 @@ class FitRun:
     selection: Selection | None
     layers: Layers | None = None
     """All levels, where several numbers of clusters were asked for; the model is then that of the reference."""
+    left_out: Array | None = None
+    """Mask of the rows of the fit that a person left out in the explorer."""
     seconds: dict[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     """Sentences of the warnings of the fit, and what was noticed of the clusters."""
+
+    @property
+    def labels(self) -> Array:
+        """The cluster of each row of the fit; -1 for those that a person left out."""
+        labels: Array = self.model.labels_
+        return labels if self.left_out is None else np.where(self.left_out, -1, labels)
 
     @property
     def rows(self) -> Array:

@@ -162,6 +162,7 @@ def map_rows(
     from ..files import FileError, batches
     from ..files.prepared import labels_of
     from ..files.results import sink
+    from ..report.content import cluster_names
     from .options import column_list, reading_of
     from .outputs import kept_columns
 
@@ -178,7 +179,10 @@ def map_rows(
     parts = pieces if second is not None else lambda: iter([first])  # what fits into memory is read once
     any_gaps = any(recipe.count_gaps(table).any() for table in parts())
     found = Mapped(np.zeros(prepared.model.n_clusters_, dtype=np.int64))
-    with sink(target, found.sizes.size, soft=options.soft, row_names=first.row_names, gaps=any_gaps) as out:
+    names = cluster_names(prepared.model)
+    with sink(
+        target, found.sizes.size, soft=options.soft, row_names=first.row_names, gaps=any_gaps, names=names
+    ) as out:
         for table in parts():
             for line in table.understood:
                 say(line)

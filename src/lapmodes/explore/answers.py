@@ -91,7 +91,7 @@ class Answers:
                 "drawn": self.study.n <= DRAWN,
                 "first_view": self.study.first_view.key,
                 "neighbours": self.study.has_neighbours,
-                "can_save": self.study.save is not None and self.study.workspace is not None,
+                "can_save": self.study.save is not None,
                 "version": __version__,
             }
         )

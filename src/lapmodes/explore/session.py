@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from .acts import Act, to_act, to_record
+from .acts import Act, BadMessageError, to_act, to_record
 from .states import Base, Hook, State, apply
 
 KEPT_BYTES = 2 * 2**30
@@ -136,3 +137,35 @@ def read_journal(file: Path, fingerprint: str) -> list[dict[str, Any]]:
     except (ValueError, KeyError, TypeError) as error:
         raise JournalError(f"{str(file)!r} is damaged. Move it away, or begin with --fresh.") from error
     return lines
+
+
+# What was done, for others to repeat.
+
+
+def recipe_toml(acts: Sequence[Act], beginning: str) -> str:
+    """The acts as TOML, after how it began."""
+    lines = [beginning.rstrip()]
+    for act in acts:
+        lines += ["", "[[act]]", *(f"{name} = {json.dumps(value)}" for name, value in to_record(act).items())]
+    return "\n".join(lines) + "\n"
+
+
+def repeated(records: Any, base: Base, hook: Hook | None = None) -> Session:
+    """A session in which the acts of a recipe were done again."""
+    if not isinstance(records, list):
+        raise BadMessageError("'act' must be a list of acts, each with a 'kind'.")
+    session = Session(base)
+    for number, record in enumerate(records, 1):
+        try:
+            session.do(to_act(record, session.state.model.labels_.size, session.state.n_clusters), hook)
+        except ValueError as error:
+            raise BadMessageError(f"Act {number} of the recipe: {error}") from error
+    return session
+
+
+def recipe_python(acts: Sequence[Act], beginning: str) -> str:
+    """The acts as a Python script, after the lines that make a session."""
+    kinds = sorted({type(act).__name__ for act in acts})
+    imports = f"from lapmodes.explore.acts import {', '.join(kinds)}\n" if kinds else ""
+    lines = [f"session.do({act!r})" for act in acts]
+    return "\n".join([imports + beginning.rstrip(), *lines, "print(session.state.labels.tolist())"]) + "\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from .._persistence import atomic_write
 from .._records import Array
 from .._rows import as_dense
 from ..metrics import assignment_entropy, neighbor_log_density
@@ -26,8 +28,11 @@ from ..report.content import (
     value_range,
 )
 from ..report.markup import hex_colors, number, png
+from ..report.page import write_page
 from ..report.payload import numbers, ranks, texts, two_largest
+from .acts import Act
 from .maps import CODES, View, can_embed, columns_view, components_view
+from .session import recipe_python, recipe_toml
 from .states import Base, State
 
 SHOWN = 40
@@ -51,9 +56,9 @@ class Study:
     """Modes as the model sees them, in the units of the rows."""
     title: str
     workspace: Path | None = None
-    """Where the journal, places that took long to compute, and results are written; None: nowhere."""
-    save: Callable[[Path, State, list[Any]], list[str]] | None = None
-    """Writes everything about a state into a folder, and names the files."""
+    """Where the journal, and places that took long to compute, are written; None: nowhere."""
+    save: Callable[[State, list[Act]], tuple[Path, list[str]]] | None = None
+    """Writes everything about a state, and names the folder and its files."""
     columns_cache: dict[int, dict[str, Any]] = field(default_factory=dict)
 
     @property
@@ -220,10 +225,45 @@ def plain(cell: Any) -> Any:
     return f"'{cell}" if isinstance(cell, str) and cell[:1] in ("=", "+", "@", "\t", "\r") else cell
 
 
-def study_of(model: Any, X: Any, **options: Any) -> Study:
-    """The study of an estimator and the rows that it was fitted on."""
+def study_of(model: Any, X: Any, folder: Path | None = None, **options: Any) -> Study:
+    """The study of an estimator and the rows that it was fitted on; with a folder, acts and results are kept there."""
     content = report_content(model, X, **options)
-    return Study(content, Base(model, content.points), lambda modes: modes, content.title)
+    base = Base(model, content.points)
+    if folder is None:
+        return Study(content, base, lambda modes: modes, content.title)
+
+    def save(state: State, acts: list[Act]) -> tuple[Path, list[str]]:
+        return folder, save_state(folder, study, state, acts)
+
+    study = Study(content, base, lambda modes: modes, content.title, folder, save)
+    return study
+
+
+def save_state(folder: Path, study: Study, state: State, acts: list[Act]) -> list[str]:
+    """The labels, the model, a report and the recipe of a state; each file appears whole."""
+    folder.mkdir(parents=True, exist_ok=True)
+    model = copy(state.model)
+    model.cluster_names_ = state.names if any(state.names) else ()
+    model.save(folder / "model.npz")
+    write_page(folder / "report.html", study.of(state))
+    texts_of_files = {
+        "labels.csv": study.as_csv(np.arange(study.n), state),
+        "recipe.toml": recipe_toml(acts, PLAIN_HEAD),
+        "recipe.py": recipe_python(acts, PYTHON_HEAD),
+    }
+    for name, text in texts_of_files.items():
+        with atomic_write(folder / name) as stream:
+            stream.write(text.encode())
+    return ["model.npz", "report.html", *texts_of_files]
+
+
+PLAIN_HEAD = "# What was done in the explorer, in order."
+PYTHON_HEAD = """from lapmodes.explore.session import Session
+from lapmodes.explore.states import Base
+
+# `model` and `X` are those that lapmodes.explore(model, X) was called with.
+session = Session(Base(model, X))
+"""
 
 
 @dataclass(frozen=True)

@@ -210,12 +210,12 @@ class Explorer:
             self._cache = {key: value for key, value in self._cache.items() if key[1] in (None, *self._states)}
 
     def _save(self) -> None:
-        if self.study.save is None or self.study.workspace is None:
+        if self.study.save is None:
             raise ValueError("There is no folder to save to: start with lapmodes explore, or name a folder.")
         self.busy = "Saving"
         self._tell({"kind": "busy", "what": "Saving"})
-        files = self.study.save(self.study.workspace, self.session.state, self.session.acts[: self.session.done])
-        self._tell({"kind": "saved", "folder": str(self.study.workspace), "files": files})
+        folder, files = self.study.save(self.session.state, self.session.acts[: self.session.done])
+        self._tell({"kind": "saved", "folder": str(folder), "files": files})
 
     def _hook(self, what: str) -> Callable[[str, int, int | None, str], bool]:
         last = [0.0]
