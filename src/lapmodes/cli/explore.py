@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import tomllib
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import asdict, fields, replace
 from pathlib import Path
@@ -53,9 +54,8 @@ def explore(
     from .fitting import FitOptions
 
     say = printer(quiet=quiet)
-    if is_result(data):
-        run, folder = resumed(data, jobs), data
-    else:
+    folder = data
+    if not is_result(data):
         options = FitOptions(
             data=data,
             clusters=clusters,
@@ -68,19 +68,18 @@ def explore(
             seed=seed,
             jobs=jobs,
         )
-        run, folder = found_or_fitted(options, say, quiet=quiet)
-    study = study_of_run(run, folder / WORKSPACE)
+        folder = at_hand(options, say) or fitted_folder(options, say, quiet=quiet)
     if fresh:
         (folder / WORKSPACE / "journal.jsonl").unlink(missing_ok=True)
-    server = Running(Explorer(study), port)
+    server = Running(lambda: Explorer(study_of_run(resumed(folder, jobs), folder / WORKSPACE)), data.name, port)
     try:
         server.start()
-        if server.explorer.resumed:
-            say(f"Did again what was done before ({server.explorer.resumed} acts); --fresh begins anew.")
         say(f"Explore at {server.url}")
-        say("Ctrl-C ends it.")
         if browser:
             typer.launch(server.url)
+        if server.explorer.resumed:
+            say(f"Did again what was done before ({server.explorer.resumed} acts); --fresh begins anew.")
+        say("Ctrl-C ends it.")
         server.wait()
     except KeyboardInterrupt:
         say("Ended.")
@@ -179,10 +178,12 @@ def resumed(folder: Path, jobs: int | None = None) -> FitRun:
     options = options_of(read_toml(folder / "parameters.toml"), folder / "parameters.toml")
     if options.data == PIPE:
         raise FileError("This fit read its data from a pipe. Save the data to a file, fit that, and explore it.")
-    prepared = PreparedModel.load(folder / "model.npz")
-    recipe, model = prepared.recipe, prepared.model.set_params(n_jobs=jobs)
     reading = reading_of(options.delimiter, options.encoding, options.array, options.image, options.decimal)
-    table = read(options.data, recipe.reading(reading) if recipe.spellings else reading)
+    with ThreadPoolExecutor(1) as pool:
+        loading = pool.submit(PreparedModel.load, folder / "model.npz")
+        table = read(options.data, reading)
+        prepared = loading.result()
+    recipe, model = prepared.recipe, prepared.model.set_params(n_jobs=jobs)
     raw = recipe.values(table)
     gaps = count_gaps(raw)
     if recipe.impute is not None:
@@ -205,30 +206,39 @@ def resumed(folder: Path, jobs: int | None = None) -> FitRun:
     )
 
 
-def found_or_fitted(options: FitOptions, say: Callable[[str], None], *, quiet: bool) -> tuple[FitRun, Path]:
-    """The run that is at hand for a file, or a new one, and the folder that holds its results."""
+def at_hand(options: FitOptions, say: Callable[[str], None]) -> Path | None:
+    """The folder with the fit of a file by the same options, if there is one that is not older than the file."""
+    from ..files.atomic import stem
+    from .outputs import lasting_path
+
+    target = Path(f"{stem(options.data)}.lapmodes")
+    if not is_result(target) or not options.data.exists():
+        return None
+    values = read_toml(target / "parameters.toml")
+    asked = asdict(options) | {"data": lasting_path(options.data), "jobs": values.get("jobs")}
+    newer = (target / "model.npz").stat().st_mtime >= options.data.stat().st_mtime
+    if not newer or tomllib.loads(to_toml("fit", asked)) != values:
+        return None
+    say(f"Using the fit in {target}.")
+    return target
+
+
+def fitted_folder(options: FitOptions, say: Callable[[str], None], *, quiet: bool) -> Path:
+    """Fit, and write the results as ``lapmodes fit`` does; the report is left to the explorer."""
     from ..files.atomic import output_folder, stem
     from ..files.formats import is_picture
     from .fitting import fit_model, prepare
-    from .outputs import lasting_path, write_folder
+    from .outputs import write_folder
 
     if is_picture(options.data):
         raise ValueError("One picture has no rows to explore. Name a table, or a folder of pictures.")
-    target = Path(f"{stem(options.data)}.lapmodes")
-    if is_result(target) and options.data.exists():
-        values = read_toml(target / "parameters.toml")
-        asked = asdict(options) | {"data": lasting_path(options.data), "jobs": values.get("jobs")}
-        same = tomllib.loads(to_toml("fit", asked)) == values
-        newer = (target / "model.npz").stat().st_mtime >= options.data.stat().st_mtime
-        if same and newer:
-            say(f"Using the fit in {target}.")
-            return resumed(target, options.jobs), target
     with progress_bars(quiet=quiet) as bars:
         run = fit_model(prepare(options, bars, say))
+        target = Path(f"{stem(options.data)}.lapmodes")
         with bars.phase("Writing"), output_folder(target, apart=True) as (folder, place):
             write_folder(folder, run, place, report=False)
     say(f"The fit is in {place}.")
-    return run, place
+    return place
 
 
 def model_points(run: FitRun) -> Any:

@@ -113,7 +113,7 @@ def explore(
         image_shape=image_shape,
         described_by=described_by,
     )
-    server = Running(Explorer(study), port, framed=True)
+    server = Running(lambda: Explorer(study), study.title, port, framed=True)
     server.start()
     return Exploration(server)
 

@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 
 from .._records import Array
 from .._rows import as_dense, contingency
-from ..metrics import assignment_entropy, neighbor_log_density
+from ..metrics import assignment_entropy
 from ..report.clusters import Portraits, portray, typical_rows
 from ..report.content import row_name
 from ..report.markup import number
@@ -129,7 +129,7 @@ def cluster_details(study: Study, state: State) -> list[dict[str, Any]]:
     """For each cluster its mode and a real row, what sets it apart, and how dense it is."""
     content = study.of(state)
     portraits = portray(content)
-    density = neighbor_log_density(state.model, content.points)
+    density = study.log_density
     middle = float(np.median(density))
     found = []
     for k in range(state.n_clusters):
@@ -182,8 +182,7 @@ def review(study: Study, state: State, kind: str) -> list[dict[str, Any]]:
         score = assignment_entropy(Z)
         score = np.where(score > 0, score, -1)
     else:
-        density = neighbor_log_density(state.model, study.content.points)
-        score = np.asarray(training_score(state.model, study.content.points, density), dtype=float)
+        score = np.asarray(training_score(state.model, study.content.points, study.log_density), dtype=float)
     if state.known is not None:
         score = np.where(state.known >= 0, -1, score)
     if state.left_out is not None:

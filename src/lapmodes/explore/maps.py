@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,16 +18,18 @@ from .._records import Array
 from .._rows import as_dense
 from ..plotting.layout import (
     FEWEST,
-    PrincipalAxes,
     choose_rows,
     place_neighbors,
     principal_axes,
 )
+from ..report.payload import sample_rows
 
 DRAWN = 200_000
 """Rows that a browser draws itself; more are pictures made here."""
 EMBEDDED = 60_000
 """Rows that t-SNE places; further ones lie among their neighbours."""
+MANY_NUMBERS, SAMPLED = 10**7, 4000
+"""Of data with more numbers than this, so many rows decide the principal directions."""
 SPREAD_ROUNDS = 30
 """Steps along edges in which places reach rows that were not placed."""
 SHEET = 2048
@@ -88,11 +90,13 @@ def columns_view(rows: Any, columns: tuple[int, int], features: Sequence[str], i
 
 
 def components_view(points: Any) -> View:
-    """The two directions in which rows differ most."""
-    principal: PrincipalAxes = principal_axes(points)
+    """The two directions in which rows differ most, by a sample where there are many numbers."""
+    n, d = points.shape
+    principal = principal_axes(points if n * d <= MANY_NUMBERS else points[sample_rows(n, SAMPLED)])
     share = 100 * float(principal.shares.sum())
     caption = f"The two directions in which rows differ most; they show {share:.0f}\u202f% of all differences."
-    places = np.asarray(principal.project(points), dtype=np.float32)
+    quick = replace(principal, axes=principal.axes.astype(points.dtype))
+    places = np.asarray(quick.project(points), dtype=np.float32)
     return View("components", places, ("first direction", "second direction"), principal.project, caption)
 
 

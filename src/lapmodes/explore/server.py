@@ -10,6 +10,7 @@ import secrets
 import socket
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from html import escape
 from importlib.resources import files
@@ -109,13 +110,12 @@ def load_assets(title: str, token: str) -> dict[str, tuple[bytes, str]]:
     return served | {"": (page.encode(), "text/html; charset=utf-8")}
 
 
-def make_app(explorer: Explorer, token: str, port: int, *, framed: bool = False) -> Guard:
-    """The application for one exploration."""
+def make_app(load: Callable[[], Explorer], title: str, token: str, port: int, *, framed: bool = False) -> Guard:
+    """The application for one exploration; `load` waits until that is there."""
     routing = require("starlette.routing", "explore", "The explorer")
     responses = require("starlette.responses", "explore", "The explorer")
     applications = require("starlette.applications", "explore", "The explorer")
-    assets = load_assets(explorer.study.title, token)
-    answers = Answers(explorer)
+    assets = load_assets(title, token)
 
     def static(request: Any) -> Any:
         name = request.path_params.get("name", "")
@@ -125,7 +125,7 @@ def make_app(explorer: Explorer, token: str, port: int, *, framed: bool = False)
         return responses.Response(body, media_type=kind)
 
     def answer(request: Any) -> Any:
-        return respond(answers.get, request.path_params["what"], request.query_params, None)
+        return respond(Answers(load()).get, request.path_params["what"], request.query_params, None)
 
     async def take(request: Any) -> Any:
         body = b""
@@ -133,7 +133,9 @@ def make_app(explorer: Explorer, token: str, port: int, *, framed: bool = False)
             body += chunk
             if len(body) > 4 * MOST_ROWS:
                 return responses.PlainTextResponse("That is too much.", 413)
-        return await asyncio.to_thread(respond, answers.post, request.path_params["what"], request.query_params, body)
+        explorer = await asyncio.to_thread(load)
+        post = Answers(explorer).post
+        return await asyncio.to_thread(respond, post, request.path_params["what"], request.query_params, body)
 
     def respond(function: Callable[..., Any], *arguments: Any) -> Any:
         try:
@@ -145,7 +147,7 @@ def make_app(explorer: Explorer, token: str, port: int, *, framed: bool = False)
         return responses.Response(body, media_type=kind, headers=more)
 
     async def live(websocket: Any) -> None:
-        await attend(explorer, websocket)
+        await attend(await asyncio.to_thread(load), websocket)
 
     routes = [
         routing.Route("/", static),
@@ -182,18 +184,21 @@ async def attend(explorer: Explorer, websocket: Any) -> None:
 
 
 class Running:
-    """A server in a thread of its own, until it is closed."""
+    """A server in a thread of its own, until it is closed. The page is there at once, its data once they are loaded."""
 
-    def __init__(self, explorer: Explorer, port: int = 0, *, framed: bool = False) -> None:
+    def __init__(
+        self, load: Callable[[], Explorer], title: str = "Explorer", port: int = 0, *, framed: bool = False
+    ) -> None:
         uvicorn = require("uvicorn", "explore", "The explorer")
         require("websockets", "explore", "The explorer")
-        self.explorer, self.token = explorer, secrets.token_urlsafe(24)
+        self.token = secrets.token_urlsafe(24)
+        self._load, self._loaded = load, Future[Explorer]()
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self._socket.bind((HOST, port))
         self.port = int(self._socket.getsockname()[1])
         config = uvicorn.Config(
-            make_app(explorer, self.token, self.port, framed=framed),
+            make_app(self._loaded.result, title, self.token, self.port, framed=framed),
             log_level="critical",
             access_log=False,
             lifespan="off",
@@ -203,7 +208,15 @@ class Running:
             server_header=False,
         )
         self.server = uvicorn.Server(config)
-        self._thread = threading.Thread(target=self._run, name="lapmodes-server", daemon=True)
+        self._threads = [
+            threading.Thread(target=work, name=f"lapmodes-{name}", daemon=True)
+            for name, work in (("server", self._serve), ("load", self._begin))
+        ]
+
+    @property
+    def explorer(self) -> Explorer:
+        """The exploration, once it is loaded; what kept it from that is raised."""
+        return self._loaded.result()
 
     @property
     def url(self) -> str:
@@ -211,36 +224,44 @@ class Running:
         return f"http://{HOST}:{self.port}/?token={self.token}"
 
     def start(self) -> None:
-        """Begin to serve."""
-        self.explorer.start()
-        self._thread.start()
+        """Begin to serve, and to load."""
+        for thread in self._threads:
+            thread.start()
 
-    def _run(self) -> None:
+    def _serve(self) -> None:
         self.server.run(sockets=[self._socket])
+
+    def _begin(self) -> None:
+        try:
+            explorer = self._load()
+            explorer.start()
+            self._loaded.set_result(explorer)
+        except BaseException as error:
+            self._loaded.set_exception(error)
 
     def wait(self) -> None:
         """Until somebody ends it: Ctrl-C, or the end of the process that started this one."""
-        parent = os.getppid()
-        while self._thread.is_alive():
-            self._thread.join(WATCH_PARENT)
-            if os.getppid() != parent:
-                return
+        parent, server = os.getppid(), self._threads[0]
+        while server.is_alive() and os.getppid() == parent:
+            server.join(WATCH_PARENT)
 
     def close(self) -> None:
         """End it."""
         self.server.should_exit = True
-        if self._thread.is_alive():
-            self._thread.join(timeout=10)
-        self.explorer.close()
+        if self._threads[0].is_alive():
+            self._threads[0].join(timeout=10)
+        if self._loaded.done() and self._loaded.exception() is None:
+            self.explorer.close()
         self._socket.close()
 
 
 @contextmanager
 def running(explorer: Explorer, port: int = 0, *, framed: bool = False) -> Iterator[Running]:
     """A server for as long as the block lasts."""
-    server = Running(explorer, port, framed=framed)
+    server = Running(lambda: explorer, explorer.study.title, port, framed=framed)
     server.start()
     try:
+        server.explorer  # noqa: B018 - wait until it is there
         yield server
     finally:
         server.close()

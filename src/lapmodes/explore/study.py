@@ -29,7 +29,7 @@ from ..report.content import (
 )
 from ..report.markup import hex_colors, number, png
 from ..report.page import write_page
-from ..report.payload import numbers, ranks, texts, two_largest
+from ..report.payload import numbers, texts, two_largest
 from .acts import Act
 from .maps import CODES, View, can_embed, columns_view, components_view
 from .session import recipe_python, recipe_toml
@@ -76,6 +76,11 @@ class Study:
         """The map that is there at once: the columns if there are at most two, else the principal components."""
         d = self.content.points.shape[1]
         return self.columns(0, d - 1) if d <= 2 else components_view(self.content.points)
+
+    @cached_property
+    def log_density(self) -> Array:
+        """How crowded it is at each row, by the first model's graph."""
+        return np.asarray(neighbor_log_density(self.base.model, self.content.points))
 
     @property
     def has_neighbours(self) -> bool:
@@ -291,11 +296,6 @@ class Shares:
         return b"".join(
             np.ascontiguousarray(each).tobytes() for each in (self.first, self.second, self.weight, self.entropy)
         )
-
-
-def densities(study: Study, state: State) -> Array:
-    """How crowded it is at each row, among all rows, from 0 to 255."""
-    return ranks(neighbor_log_density(state.model, study.content.points))
 
 
 def cluster_colors(state: State) -> list[str]:

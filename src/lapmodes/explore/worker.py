@@ -6,25 +6,25 @@ import json
 import queue
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from .._records import Array
+from ..report.payload import ranks
 from .acts import Act, BadMessageError, in_words, one_of, to_act, whole_number
 from .describe import change_between, cluster_details, colouring, snapshot
 from .maps import DRAWN, Sheet, View, load_places, neighbours_view, save_places
 from .session import Session
 from .states import State
-from .study import Shares, Study, densities
+from .study import Shares, Study
 
 Message = dict[str, Any]
 LARGEST_MESSAGE = 2 * 2**20
 """Bytes of a message from a page."""
-KEPT_VERSIONS = 4
-"""States that pages may still ask for."""
+KEPT_VERSIONS = 3
+"""Earlier states that pages may still ask for."""
 KEPT_SHEETS = 3
 EVERY = 0.1
 """Seconds between two messages about the same work."""
@@ -81,7 +81,7 @@ class Explorer:
         self.change: Message | None = None
         self.busy: str | None = None
         self._ahead = ahead and bool(study.base.levels) and study.n <= DRAWN
-        self._states: OrderedDict[int, State] = OrderedDict()
+        self._states: dict[int, State] = {}
         self._cache: dict[Any, Any] = {}
         self._views: dict[str, View] = {}
         self._watchers: set[Callable[[Message], None]] = set()
@@ -98,7 +98,8 @@ class Explorer:
     # ---- life
 
     def start(self) -> None:
-        """Do again what the journal holds, and begin to work."""
+        """Do again what the journal holds, place the rows, and begin to work."""
+        self.study.first_view  # noqa: B018 - it takes its time the first time
         self.resumed = self.session.resume()
         self._states[self.version] = self.session.state
         self._kept_places()
@@ -199,14 +200,17 @@ class Explorer:
             after = self.session.do(act, hook)
         else:
             after = self.session.undo(hook) if kind == "undo" else self.session.redo(hook)
-        change = change_between(before, after, words) | {"seconds": round(time.perf_counter() - began, 3)}
+        change = None
+        if after.model is not before.model:  # a name or a colour moves no row
+            change = change_between(before, after, words)
+            change |= {"seconds": round(time.perf_counter() - began, 3), "before": self.version}
         with self._lock:
-            change["before"] = self.version
             self.version += 1
-            self.change = change
+            self.change = change or self.change
             self._states[self.version] = after
-            while len(self._states) > KEPT_VERSIONS:
-                self._states.popitem(last=False)
+            shown = {self.version, *([] if self.change is None else [self.change["before"]])}
+            for old in [each for each in self._states if each not in shown][: -KEPT_VERSIONS or None]:
+                del self._states[old]
             self._cache = {key: value for key, value in self._cache.items() if key[1] in (None, *self._states)}
 
     def _save(self) -> None:
@@ -319,9 +323,8 @@ class Explorer:
         return self.cached("shares", version, lambda: Shares.of(state).packed())
 
     def densities(self) -> Array:
-        """How crowded it is at each row."""
-        base = self.study.base.first_state()
-        return self.cached("density", None, lambda: densities(self.study, base))
+        """How crowded it is at each row, among all rows, from 0 to 255."""
+        return self.cached("density", None, lambda: ranks(self.study.log_density))
 
     def details(self, version: int, state: State) -> list[dict[str, Any]]:
         """Everything about the clusters."""

@@ -163,7 +163,7 @@ const receive = async (state) => {
     showRows(app);
     showActs(app);
     showCheck(app);
-    if (before && state.change) news(`${state.change.act}: ${state.change.moved.toLocaleString("en")} rows moved.`);
+    if (before && state.change && state.change.before !== before.change?.before) news(`${state.change.act}: ${state.change.moved.toLocaleString("en")} rows moved.`);
     root.dataset.version = state.version;
   }
   if (app.pending && !state.busy) { const act = app.pending; app.pending = null; app.act(act); }
