@@ -249,15 +249,15 @@ def test_nothing_to_undo_or_redo_is_said(base):
 
 
 def test_work_that_is_stopped_changes_nothing(base):
-    class Enough(Exception):
+    class EnoughError(Exception):
         pass
 
     def hook(phase, done, total, info):
-        raise Enough
+        raise EnoughError
 
     session = Session(base)
     for act in (Turn("lam", 2), Split(0, 2), Label((0,), 1)):
-        with pytest.raises(Enough):
+        with pytest.raises(EnoughError):
             session.do(act, hook)
     assert session.acts == []
     assert session.state.model is base.model

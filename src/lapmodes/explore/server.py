@@ -156,7 +156,9 @@ def make_app(load: Callable[[], Explorer], title: str, token: str, port: int, *,
         routing.Route("/{token}/{what}", take, methods=["POST"]),
         routing.WebSocketRoute("/{token}/live", live),
     ]
-    return Guard(applications.Starlette(routes=routes), token, port, FRAMED if framed else "'none'")
+    app = applications.Starlette(routes=routes)
+    app.router.redirect_slashes = False
+    return Guard(app, token, port, FRAMED if framed else "'none'")
 
 
 async def attend(explorer: Explorer, websocket: Any) -> None:
@@ -196,6 +198,7 @@ class Running:
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self._socket.bind((HOST, port))
+        self._socket.listen()
         self.port = int(self._socket.getsockname()[1])
         config = uvicorn.Config(
             make_app(self._loaded.result, title, self.token, self.port, framed=framed),
