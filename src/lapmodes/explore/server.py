@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from html import escape
+from importlib import import_module
 from importlib.resources import files
 from typing import Any
 
 from .. import __version__
-from ..files.base import require
 from ..report.page import asset as report_asset
 from .acts import MOST_ROWS
 from .answers import Answers, NotThereError
@@ -43,6 +43,17 @@ HEADERS = {
 FRAMED = "http://localhost:* http://127.0.0.1:* https://localhost:* https://127.0.0.1:*"
 WATCH_PARENT = 1.0
 """Seconds between two looks at whether the parent still lives."""
+
+
+def needed(module: str) -> Any:
+    """Import a package of the extra, or say which one that is."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        name = module.partition(".")[0]
+        raise ImportError(
+            f"The explorer needs {name}, which is not installed: pip install 'lapmodes[explore]'"
+        ) from error
 
 
 class Guard:
@@ -112,9 +123,8 @@ def load_assets(title: str, token: str) -> dict[str, tuple[bytes, str]]:
 
 def make_app(load: Callable[[], Explorer], title: str, token: str, port: int, *, framed: bool = False) -> Guard:
     """The application for one exploration; `load` waits until that is there."""
-    routing = require("starlette.routing", "explore", "The explorer")
-    responses = require("starlette.responses", "explore", "The explorer")
-    applications = require("starlette.applications", "explore", "The explorer")
+    routing, responses = needed("starlette.routing"), needed("starlette.responses")
+    applications = needed("starlette.applications")
     assets = load_assets(title, token)
 
     def static(request: Any) -> Any:
@@ -191,8 +201,7 @@ class Running:
     def __init__(
         self, load: Callable[[], Explorer], title: str = "Explorer", port: int = 0, *, framed: bool = False
     ) -> None:
-        uvicorn = require("uvicorn", "explore", "The explorer")
-        require("websockets", "explore", "The explorer")
+        uvicorn, _ = needed("uvicorn"), needed("websockets")
         self.token = secrets.token_urlsafe(24)
         self._load, self._loaded = load, Future[Explorer]()
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
