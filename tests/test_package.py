@@ -23,7 +23,7 @@ ROOMS = {
     | {"explore", "report", "files", "paper", "image", "layers", "selection", "path", "_estimator", "metrics"}
     | {"_warnings"},
     "explore": BASE
-    | {"report", "files", "plotting", "layers", "path", "metrics", "graph", "_estimator", "_fit", "_predict"}
+    | {"report", "plotting", "layers", "path", "metrics", "graph", "_estimator", "_fit", "_predict"}
     | {"_persistence", "_row_map", "_settings", "_validation", "_warnings"},
     "report": {"plotting", "metrics", "_persistence", "_records", "_rows"},
     "files": {"scaling", "_persistence", "_archives", "_records", "_rows"},
