@@ -117,13 +117,12 @@ class FitRun:
     @property
     def rows(self) -> Array:
         """Which rows of the file are those of the fit."""
-        left_out = (self.gaps > 0) & (self.recipe.impute is None)
-        return np.flatnonzero(~left_out)
+        return np.flatnonzero((self.gaps == 0) | (self.recipe.impute is not None))
 
     @property
     def rows_left_out(self) -> Array:
         """Which rows of the file have gaps and were left out of the fit."""
-        return np.setdiff1d(np.arange(self.gaps.size), self.rows)
+        return np.flatnonzero((self.gaps > 0) & (self.recipe.impute is None))
 
 
 def prepare(options: FitOptions, bars: Bars, say: Callable[[str], None]) -> FitRun:
