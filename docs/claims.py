@@ -23,6 +23,7 @@ from lapmodes import image as segmentation
 from lapmodes._records import MANY_CLUSTERS
 from lapmodes._row_map import ORDERED_ROWS
 from lapmodes.datasets import make_moons_with_outliers
+from lapmodes.explore import acts, maps
 from lapmodes.graph import affinity, approximate, laplacian, neighbors
 from lapmodes.metrics import adjusted_rand
 from lapmodes.solve import terms
@@ -325,4 +326,10 @@ CLAIMS = [
         0.02,
     ),
     Claim(MEASUREMENTS, rf"\| iris \(ratio 4\) \| {NUMBER} \| {NUMBER} \|", lambda: raw_and_standardised("iris"), 0.02),
+    Claim("docs/guides/explore.md", rf"Up to {NUMBER} rows are drawn by the browser", lambda: [maps.DRAWN]),
+    Claim(
+        "docs/guides/explore.md",
+        rf"{WORD} notches of λ double it, {WORD} of σ",
+        lambda: [acts.PER_DOUBLING["lam"], acts.PER_DOUBLING["bandwidth"]],
+    ),
 ]

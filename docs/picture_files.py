@@ -21,7 +21,8 @@ IMAGES = ROOT / "docs" / "images"
 FIELD = "lapmodes"
 """The text field of a PNG file that holds the facts."""
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+FLAGS = ["--headless", "--no-sandbox", "--disable-background-networking"]
+FLAGS += ["--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
 
 
 @dataclass(frozen=True)
@@ -75,17 +76,21 @@ def png(figure: Figure, dpi: int = 150) -> Image.Image:
     return Image.open(stream).convert("RGB")
 
 
-def screenshots(file: Path) -> Image.Image:
-    """A page on a light desktop and on a dark phone, side by side."""
+def screenshots(
+    address: str, size: tuple[int, int] = (975, 1380), prepare: Callable[[Any], None] | None = None
+) -> Image.Image:
+    """A page on a light desktop of this size and on a dark phone, side by side; `prepare` is called for each."""
     from playwright.sync_api import sync_playwright
 
     shots = []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        for width, scheme in ((975, "light"), (390, "dark")):
-            viewport = {"width": width, "height": 1380}
+        for width, scheme in ((size[0], "light"), (390, "dark")):
+            viewport = {"width": width, "height": size[1]}
             page = browser.new_context(viewport=viewport, color_scheme=scheme).new_page()
-            page.goto(file.as_uri())
+            page.goto(address)
+            if prepare is not None:
+                prepare(page)
             page.wait_for_timeout(1500)
             shots.append(Image.open(BytesIO(page.screenshot())).convert("RGB"))
         browser.close()

@@ -34,6 +34,7 @@ WIDTHS = (0.25, 1, 4, 12)
 """Parts of the automatic bandwidth."""
 SMOOTHNESSES = (0, 1, 100, 1000)
 """Parts of the automatic smoothness."""
+DIGITS = ["zeros", "ones", "twos", "threes", "fours", "fives", "sixes", "sevens", "eights", "nines"]
 UNITS = ("as measured", "standardised")
 
 
@@ -287,12 +288,62 @@ def segments_facts() -> dict[str, Any]:
 
 def draw_report() -> Image.Image:
     """The report of the wines."""
-    return in_folder(FIT, lambda folder: screenshots(next(folder.glob(PAGE))))
+    return in_folder(FIT, lambda folder: screenshots(next(folder.glob(PAGE)).as_uri()))
 
 
 def draw_segments_page() -> Image.Image:
     """The page of the flower."""
-    return in_folder(SEGMENT, lambda folder: screenshots(next(folder.glob(PAGE))))
+    return in_folder(SEGMENT, lambda folder: screenshots(next(folder.glob(PAGE)).as_uri()))
+
+
+@cache
+def digits_explored() -> Any:
+    """The scanned digits as a person would mend them: a cluster of eights and ones is split, two of ones are joined."""
+    from sklearn.datasets import load_digits
+
+    from lapmodes.explore.acts import Merge, Name, Split
+    from lapmodes.explore.study import study_of
+    from lapmodes.explore.worker import Explorer
+
+    digits = load_digits()
+    model = LaplacianKModes(10, random_state=0).fit(digits.data)
+    described = {"digit": digits.target}
+    explorer = Explorer(study_of(model, digits.data, title="digits", image_shape=(8, 8), described_by=described))
+
+    def most() -> list[int]:
+        labels = explorer.session.state.labels
+        return [int(np.bincount(digits.target[labels == k]).argmax()) for k in range(labels.max() + 1)]
+
+    explorer.session.do(Split(int(np.bincount(model.labels_).argmax()), 2))
+    found = most()
+    twice = next(digit for digit in found if found.count(digit) > 1)
+    one, other = (k for k, digit in enumerate(found) if digit == twice)
+    explorer.session.do(Merge(one, other))
+    for k, digit in enumerate(most()):
+        explorer.session.do(Name(k, DIGITS[digit]))
+    return explorer
+
+
+def explorer_facts() -> dict[str, Any]:
+    """What the explorer shows of the digits."""
+    state = digits_explored().session.state
+    return {"sizes": np.bincount(state.labels).tolist(), "names": list(state.names)}
+
+
+def draw_explorer() -> Image.Image:
+    """The explorer with the digits by neighbours, and a cluster that is opened."""
+    from lapmodes.explore.server import running
+
+    def prepare(page: Any) -> None:
+        page.wait_for_selector("html[data-ready]")
+        page.check("input[name='view'][value='neighbours']", force=True)
+        page.wait_for_selector("#map canvas[data-view='neighbours']", timeout=120_000)
+        page.locator(".cluster summary").nth(2).click()
+        page.wait_for_selector(".gallery img:nth-child(4)")
+        page.evaluate("scrollTo(0, 0)")
+
+    with running(digits_explored()) as server:
+        return screenshots(server.url, (1400, 1000), prepare)
 
 
 # Several levels.
@@ -323,5 +374,6 @@ PICTURES = [
     Picture("layers", lambda: {"sizes": digits_on_levels().table["size"].tolist()}, draw_levels),
     Picture("photograph", flower_facts, draw_flower),
     Picture("report", report_facts, draw_report, needs_browser=True),
+    Picture("explorer", explorer_facts, draw_explorer, needs_browser=True),
     Picture("segments", segments_facts, draw_segments_page, needs_browser=True),
 ]

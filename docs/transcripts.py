@@ -21,8 +21,8 @@ ROOT = Path(__file__).resolve().parent.parent
 BLOCK = re.compile(r"^```(python|output|sh|console)\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
 PLACEHOLDERS = {"DATA", "MODEL", "IMAGE", "K", "COMMAND", "measurements.csv", "more.csv"}
 """Words that stand for something of the reader's own: such a line is not run."""
-ELSEWHERE = {"demo", "reproduce"}
-"""Commands with tests of their own that take longer than a document may."""
+ELSEWHERE = {"demo", "reproduce", "explore", "replay"}
+"""Commands with tests of their own that take longer than a document may, or wait for a person."""
 SECONDS = re.compile(r"\d+(\.\d+)? (s|seconds|ms)\b")
 SMALL_COUNT = 20
 NUMBER = re.compile(r"-?\d[\d,]*(\.\d+)?([eE][-+]?\d+)?")

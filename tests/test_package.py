@@ -20,7 +20,11 @@ SOURCE = Path(lapmodes.__file__).parent
 BASE = {"_native", "_progress", "_records", "_rows"}
 ROOMS = {
     "cli": BASE
-    | {"report", "files", "paper", "image", "layers", "selection", "path", "distributed", "_estimator", "metrics"},
+    | {"explore", "report", "files", "paper", "image", "layers", "selection", "path", "distributed", "_estimator"}
+    | {"metrics", "_warnings"},
+    "explore": BASE
+    | {"report", "plotting", "layers", "path", "metrics", "graph", "_estimator", "_fit", "_predict"}
+    | {"_persistence", "_row_map", "_settings", "_validation", "_warnings"},
     "report": {"plotting", "metrics", "_persistence", "_records", "_rows"},
     "files": {"distributed", "scaling", "_persistence", "_archives", "_records", "_rows"},
     "baselines": {"paper"},
@@ -64,7 +68,7 @@ ROOMS = {
     "__init__": set(),
 }
 """All rooms, from top to bottom, and what each may import; whatever is not listed is forbidden."""
-APART = ("distributed", "explore")
+APART = {"distributed": 12, "explore": 11}
 """Rooms for some users only, which are counted apart: 12 modules each at most."""
 LOADS_CLASSES = {("_persistence", "_estimator"), ("_persistence", "_special_cases")}
 """The one way up: `load` looks for the class that a file names, when it is called."""
@@ -165,8 +169,10 @@ def test_imports_are_seen_in_all_their_forms(tmp_path, monkeypatch, source, room
 
 def test_the_house_stays_small():
     """A file is a chapter; what costs a reader is the number of places."""
-    assert len([file for file in FILES if room_of(file) not in APART]) <= 115
-    assert all(len([file for file in FILES if room_of(file) == room]) <= 12 for room in APART)
+    assert (
+        len([file for file in FILES if room_of(file) not in APART]) <= 116
+    )  # cli/explore.py is the explorer's twelfth
+    assert all(len([file for file in FILES if room_of(file) == room]) <= most for room, most in APART.items())
     native = Path(__file__).parent.parent / "src" / "lapmodes" / "native"
     lines = {file: len(file.read_text(encoding="utf-8").splitlines()) for file in [*FILES, *native.glob("*.[hc]pp")]}
     assert {file.name: count for file, count in lines.items() if count > 400} == {}
@@ -184,6 +190,7 @@ def test_public_names():
         "Layers",
         "Scaler",
         "Selection",
+        "explore",
         "fit_layers",
         "fit_path",
         "load",

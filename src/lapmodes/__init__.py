@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from ._persistence import load
     from ._special_cases import KModes, LaplacianKMeans
     from ._warnings import DegenerateWarning, InputWarning
+    from .explore import explore
     from .layers import Layers, fit_layers
     from .path import fit_path, sub_cluster
     from .scaling import Scaler
@@ -24,6 +25,7 @@ __all__ = [
     "Layers",
     "Scaler",
     "Selection",
+    "explore",
     "fit_layers",
     "fit_path",
     "load",
@@ -52,6 +54,8 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     if name in ("PathPoint", "Solution"):
         raise AttributeError(f"lapmodes.{name} is gone since version 0.2: fit_path yields fitted models.")
+    if name == "explore":  # a module that can be called
+        return import_module(".explore", __name__)
     if name not in _HOMES:
         raise AttributeError(f"module 'lapmodes' has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(f".{_HOMES[name]}", __name__), name)

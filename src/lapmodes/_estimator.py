@@ -144,6 +144,9 @@ class LaplacianKModes(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, New
     training_points_ : ndarray or CSR matrix
         The points that new ones are compared with: those of weight above 0, each once, in any order; of unit length
         with ``metric="cosine"``.
+    cluster_names_ : tuple of str
+        What a person called the clusters, where :func:`lapmodes.explore` was used: one for each, empty where it has
+        none. Model files, reports and outputs have them; it may be set by hand.
     graph_given_ : bool
         Whether the model was fitted on a given graph, so that new points need theirs.
     n_components_ : int
@@ -319,8 +322,8 @@ class LaplacianKModes(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, New
             X = canonical(X)
         return unit_rows(X) if (self.metric if reset else self._trained.metric) == "cosine" else X
 
-    def _store(self, trained: Trained) -> None:
-        """Everything that a user reads, in the order of the samples."""
+    def _store(self, trained: Trained, graph: Any = None) -> None:
+        """Everything that a user reads, in the order of the samples; `graph` is the affinity, if that is known."""
         rows, problem, solution = trained.rows, trained.fitted.problem, trained.fitted.solution
         units, power = problem.points.units, 2 if problem.in_kmeans_limit else 0
         self.assignments_ = rows.spread(solution.Z)
@@ -340,7 +343,7 @@ class LaplacianKModes(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, New
         width = units.outside(problem.bandwidth)
         self.bandwidth_ = rows.spread(width) if np.ndim(width) else float(width)
         self.prior_ = rows.spread(problem.prior)
-        self.graph_ = rows.spread_graph(problem.graph.affinity)
+        self.graph_ = rows.spread_graph(problem.graph.affinity) if graph is None else graph
         self.n_components_ = int(problem.graph.component.max()) + 1
         self.neighbor_recall_ = trained.fitted.recall
         self.graph_given_ = trained.fitted.affinity is None and problem.lam > 0

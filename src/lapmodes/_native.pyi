@@ -256,3 +256,26 @@ def triad(
     factor: float,
     threads: int,
 ) -> None: ...
+def add_pixels(
+    xy: Any,
+    codes: Any,
+    palette: Any,
+    ranges: Any,
+    left: float,
+    top: float,
+    across: float,
+    down: float,
+    dot: int,
+    sums: Any,  # IN/OUT
+) -> int: ...
+def halve_pixels(
+    sums: Any,
+    half: Any,  # OUT
+) -> None: ...
+def shade_pixels(
+    sums: Any,
+    line: int,
+    column: int,
+    faintest: float,
+    picture: Any,  # OUT
+) -> None: ...

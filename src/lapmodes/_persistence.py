@@ -69,6 +69,7 @@ def _header(model: Any, notes: dict[str, str]) -> dict[str, Any]:
         "laplacian": trained.laplacian,
         "n_samples": trained.rows.n_samples,
         "notes": notes,
+        "cluster_names": list(getattr(model, "cluster_names_", ())),
     }
 
 
@@ -131,7 +132,7 @@ def load(file: str | os.PathLike[str]) -> Any:
             )
         check_arrays(data, int(header["n_samples"]))
         model = _classes()[header["class"]](**header["parameters"])
-        _check_header(model, header)
+        _check_header(model, header, len(data["C"]))
         _restore(model, header, data)
     except OtherFormatError:
         raise
@@ -149,7 +150,7 @@ def _classes() -> dict[str, Any]:
     return {each.__name__: each for each in (LaplacianKModes, KModes, LaplacianKMeans)}
 
 
-def _check_header(model: Any, header: dict[str, Any]) -> None:
+def _check_header(model: Any, header: dict[str, Any], n_clusters: int) -> None:
     """Refuse what no fit writes: the fitted values and the graph's rule must be valid parameters too."""
     owner, values = header["class"], {name: getattr(model, name) for name in CONSTRAINTS}
     fitted = {name: header[name] for name in ("lam", "n_neighbors", "metric", "laplacian", "prior_weight")}
@@ -166,6 +167,8 @@ def _check_header(model: Any, header: dict[str, Any]) -> None:
         raise ValueError("notes and status are not those of a fit")
     if not is_number(header["exponent"], Integral) or abs(header["exponent"]) > max(MOST_EXPONENT.values()):
         raise ValueError("the units are not those of a fit")
+    if len(header.get("cluster_names", [])) not in (0, n_clusters):
+        raise ValueError("there is not a name for each cluster")
 
 
 def _restore(model: Any, header: dict[str, Any], data: dict[str, Array]) -> None:
@@ -199,6 +202,8 @@ def _restore(model: Any, header: dict[str, Any], data: dict[str, Array]) -> None
     if "feature_names" in data:
         model.feature_names_in_ = data["feature_names"].astype(object)
     model.notes_ = {str(name): str(text) for name, text in header["notes"].items()}
+    if names := header.get("cluster_names"):
+        model.cluster_names_ = tuple(map(str, names))
     model._store(Trained(fitted, rows, int(header["n_neighbors"]), header["metric"], header["laplacian"]))
 
 

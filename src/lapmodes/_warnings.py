@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import sklearn
 from sklearn.exceptions import ConvergenceWarning
@@ -34,3 +36,13 @@ def warn(message: str, category: type[Warning]) -> None:
     while frame.f_back is not None and os.path.abspath(frame.f_code.co_filename).startswith(LIBRARIES):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
+
+
+@contextmanager
+def warnings_as_notes() -> Iterator[list[str]]:
+    """A list that holds the sentence of each different warning, once the work is done."""
+    notes: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield notes
+    notes.extend(dict.fromkeys(" ".join(str(each.message).split()) for each in caught))

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from ._estimator import LaplacianKModes
 from ._fit import Fitted, solve, solve_path, solve_with_all_clusters
 from ._predict import Trained
-from ._progress import no_step, watch
+from ._progress import Step, no_step, watch
 from ._records import Array, Start
 from ._rows import as_dense, as_rows, divided_column, largest_columns, spread_votes
 from ._settings import CONSTRAINTS, Settings, check_parameters, is_number, resolve_settings
@@ -102,13 +102,16 @@ def _follow(estimator: LaplacianKModes, X: Any, data: dict[str, Any], steps: Any
             yield model.set_params(lam=model.lam_, bandwidth=model.bandwidth_ if one_width else estimator.bandwidth)
 
 
-def fitted_copy(estimator: LaplacianKModes, trained: Trained, **changed: Any) -> LaplacianKModes:
-    """A copy of an estimator, some of its parameters changed, that is fitted; warns if something went wrong."""
+def fitted_copy(estimator: LaplacianKModes, trained: Trained, *, graph: Any = None, **changed: Any) -> LaplacianKModes:
+    """A copy of an estimator, some of its parameters changed, that is fitted; warns if something went wrong.
+
+    `graph` is its `graph_`, where another model has the same one.
+    """
     model: LaplacianKModes = clone(estimator).set_params(**changed)
     for name in ("n_features_in_", "feature_names_in_"):
         if hasattr(estimator, name):
             setattr(model, name, getattr(estimator, name))
-    model._store(trained)
+    model._store(trained, graph)
     if trained.fitted.solution.status.message:
         warn_of(trained.fitted.solution.status)
     return model
@@ -182,27 +185,35 @@ def sub_cluster(
     if members.size < (2 if isinstance(n_clusters, str) else n_clusters):
         raise ValueError(f"Cluster {cluster} has {members.size} distinct points, too few for {n_clusters} parts.")
     seed = model.random_state if random_state is None else random_state
-    parts = _fit_members(trained, members, n_clusters, seed, model.n_jobs)
+    parts = _fit_members(trained, members, n_clusters, seed, model)
+    with watch(model, model.verbose) as progress, progress.phase("alternate") as step:
+        solved = divide(fitted, members, int(cluster), parts, settings_of(model), step)
+    changed = replace(trained, fitted=solved)
+    return fitted_copy(model, changed, graph=model.graph_, n_clusters=K + parts.n_clusters_ - 1)
+
+
+def settings_of(model: LaplacianKModes) -> Settings:
+    """The settings of a fitted model, for another solution of its problem."""
     values = {name: getattr(model, name) for name in CONSTRAINTS}
-    graph_given = trained.needs_cross_graph or values["affinity"] == "precomputed"
-    settings = resolve_settings(type(model).__name__, values, graph_given)
-    solved = divide(fitted, members, int(cluster), parts, settings)
-    return fitted_copy(model, replace(trained, fitted=solved), n_clusters=K + parts.n_clusters_ - 1)
+    graph_given = model._trained.needs_cross_graph or values["affinity"] == "precomputed"
+    return resolve_settings(type(model).__name__, values, graph_given)
 
 
-def _fit_members(trained: Trained, members: Array, n_clusters: Any, seed: Any, n_jobs: int | None) -> LaplacianKModes:
+def _fit_members(trained: Trained, members: Array, n_clusters: Any, seed: Any, model: Any) -> LaplacianKModes:
     """The points of a cluster, clustered by themselves with the defaults; the largest part is the first."""
     problem = trained.fitted.problem
     graph = csr_array(problem.graph.affinity[members][:, members]) if trained.needs_cross_graph else None
     weight = None if problem.sample_weight is None else problem.sample_weight[members]
     near = min(trained.n_neighbors, members.size - 1)
-    parts = LaplacianKModes(n_clusters, n_neighbors=near, n_jobs=n_jobs, random_state=seed)
+    parts = LaplacianKModes(n_clusters, n_neighbors=near, n_jobs=model.n_jobs, random_state=seed, verbose=model.verbose)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InputWarning)  # the fit of the whole has said it
         return parts.fit(problem.points.X[members], graph=graph, sample_weight=weight)
 
 
-def divide(fitted: Fitted, members: Array, cluster: int, parts: LaplacianKModes, settings: Settings) -> Fitted:
+def divide(
+    fitted: Fitted, members: Array, cluster: int, parts: LaplacianKModes, settings: Settings, step: Step = no_step
+) -> Fitted:
     """The problem solved again with the parts, the largest first, in place of the cluster."""
     problem, solution = fitted.problem, fitted.solution
     order = np.argsort(-np.bincount(parts.labels_, minlength=parts.n_clusters_), kind="stable")
@@ -220,5 +231,5 @@ def divide(fitted: Fitted, members: Array, cluster: int, parts: LaplacianKModes,
         known[held] = columns[largest_columns(votes[held])]
         problem = replace(problem, known=known)
     solutions = solve_with_all_clusters if settings.lam is None else solve_path
-    at, again = list(solutions(problem, Start(C, Z, prior), settings, no_step))[-1]
+    at, again = list(solutions(problem, Start(C, Z, prior), settings, step))[-1]
     return replace(fitted, problem=at, solution=again)

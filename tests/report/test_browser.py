@@ -6,21 +6,13 @@ with the package axe-playwright-python.
 
 from __future__ import annotations
 
-import os
-import shutil
-from importlib.util import find_spec
-from pathlib import Path
-
 import numpy as np
 import pytest
+from browsing import CHROMIUM, FLAGS, SIZES, axe_script
 
 from lapmodes import LaplacianKModes
 from lapmodes.report import write_report
 
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-FLAGS += ["--disable-component-update", "--disable-sync"]
-SIZES = {"desktop": (1280, 900), "phone": (390, 844)}
 NAMES = [
     "Production Budget",
     "a_rather_long_name_of_a_column_with_underscores",
@@ -50,14 +42,6 @@ BROKEN = """
 })"""
 
 
-def axe_script():
-    """Where axe-core's script is, if anywhere."""
-    if "AXE" in os.environ:
-        return Path(os.environ["AXE"])
-    spec = find_spec("axe_playwright_python")
-    return None if spec is None else Path(spec.origin).parent / "axe.min.js"
-
-
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
 
 
@@ -65,7 +49,7 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
 def browser():
     sync_api = pytest.importorskip("playwright.sync_api")
     with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=[*FLAGS, "--disable-gpu"])
         yield browser
         browser.close()
 

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from .explore import explore, replay
 from .fit import TwoScreens, fit
 from .path import path
 from .predict import predict
@@ -18,6 +19,7 @@ EXTRAS = {
     "cli": ("typer", "rich", "pyarrow", "pillow"),
     "plot": ("matplotlib",),
     "map": ("openTSNE",),
+    "explore": ("starlette", "uvicorn", "websockets"),
     "singlecell": ("anndata",),
     "excel": ("openpyxl",),
     "baselines": ("kmedoids",),
@@ -109,6 +111,8 @@ def lapmodes(
 
 
 app.command(short_help="Cluster the rows of a file.", cls=TwoScreens)(fit)
+app.command(short_help="Look at the clusters and mend them in the browser.")(explore)
+app.command(short_help="Do again what was done in the explorer.")(replay)
 app.command(short_help="Put the rows of another file into the clusters.")(predict)
 app.command(short_help="Follow the clusters from K-means to narrow kernels.")(path)
 app.command(short_help="Divide a picture into segments.")(segment)

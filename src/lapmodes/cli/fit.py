@@ -30,7 +30,7 @@ from .options import (
     Seed,
     refuse_old_word,
 )
-from .terminal import printer, progress_bars, warnings_as_notes, with_error_messages
+from .terminal import printer, progress_bars, with_error_messages
 
 if TYPE_CHECKING:
     from .fitting import FitOptions, FitRun
@@ -242,7 +242,7 @@ def closing_lines(run: FitRun) -> list[str]:
     from ..files.base import counted, listed
     from .outputs import agreement, cluster_sizes
 
-    sizes = cluster_sizes(run.model)
+    sizes = cluster_sizes(run)
     lines = [f"Note: {note}" for note in run.notes]
     counts = ", ".join(f"{count:,}" for count in sizes[:12]) + (" …" if sizes.size > 12 else "")
     lines.append(f"{counted(sizes.size, 'cluster')} of {counts} {'row' if sizes.tolist() == [1] else 'rows'}.")
@@ -343,6 +343,7 @@ def fit_dataset(
     options: FitOptions, cluster: ClusterOptions, client: Any, bars: Any, say: Callable[[str], None]
 ) -> ClusterRun:
     """Learn from a sample how rows become points, and fit all of them on the workers."""
+    from .._warnings import warnings_as_notes
     from ..distributed import LaplacianKModes
     from ..distributed.cluster import Tasks
     from ..files.base import counted

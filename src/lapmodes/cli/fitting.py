@@ -14,6 +14,7 @@ from scipy.sparse import issparse
 
 from .. import LaplacianKModes, Layers, Selection, fit_layers, select
 from .._records import Array
+from .._warnings import warnings_as_notes
 from ..files import FileError, Recipe, Table, learn, read
 from ..files.atomic import spooled
 from ..files.base import counted, existing_file, listed
@@ -31,7 +32,7 @@ from .options import (
     number_or_word,
     reading_of,
 )
-from .terminal import Bars, warnings_as_notes
+from .terminal import Bars
 
 BAR = 30
 """Signs of a full bar."""
@@ -102,20 +103,27 @@ class FitRun:
     selection: Selection | None
     layers: Layers | None = None
     """All levels, where several numbers of clusters were asked for; the model is then that of the reference."""
+    left_out: Array | None = None
+    """Mask of the rows of the fit that a person left out in the explorer."""
     seconds: dict[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     """Sentences of the warnings of the fit, and what was noticed of the clusters."""
 
     @property
+    def labels(self) -> Array:
+        """The cluster of each row of the fit; -1 for those that a person left out."""
+        labels: Array = self.model.labels_
+        return labels if self.left_out is None else np.where(self.left_out, -1, labels)
+
+    @property
     def rows(self) -> Array:
         """Which rows of the file are those of the fit."""
-        left_out = (self.gaps > 0) & (self.recipe.impute is None)
-        return np.flatnonzero(~left_out)
+        return np.flatnonzero((self.gaps == 0) | (self.recipe.impute is not None))
 
     @property
     def rows_left_out(self) -> Array:
         """Which rows of the file have gaps and were left out of the fit."""
-        return np.setdiff1d(np.arange(self.gaps.size), self.rows)
+        return np.flatnonzero((self.gaps > 0) & (self.recipe.impute is None))
 
 
 def prepare(options: FitOptions, bars: Bars, say: Callable[[str], None]) -> FitRun:

@@ -13,6 +13,7 @@ from scipy.sparse import csr_array, issparse, vstack
 
 from .. import Layers, __version__
 from .._records import Array
+from .._rows import scaled_rows
 from ..files import PreparedModel
 from ..files.atomic import PIPE, file_name
 from ..files.base import counted
@@ -21,7 +22,7 @@ from ..files.formats import MATRIX_FORMATS, TABLE_FORMATS
 from ..files.prepared import labels_of
 from ..files.results import sink, write_columns
 from ..metrics import adjusted_rand, clustering_accuracy, normalized_mutual_info
-from ..report.content import ReportContent, points_of, selection_reason, selection_rows
+from ..report.content import ReportContent, cluster_names, points_of, selection_reason, selection_rows
 from .fitting import FitRun, preparation_lines
 from .options import column_list, further_parameters, to_toml
 
@@ -85,6 +86,7 @@ def report_content(run: FitRun, target: Path) -> ReportContent:
         named=recipe.named,
         image_shape=recipe.image_shape,
         row_names=fitted_names(run),
+        names=cluster_names(run.model),
         describe=None if table.columns is None else lambda row: row_values(table.columns, int(rows[row])),
         preparation=(*preparation_lines(run), *recipe.reasons[1:]),
         notes=(*recipe.doubts, *run.notes),
@@ -151,20 +153,23 @@ def output_suffix(data: Path) -> str:
 def write_assignments(target: Path, run: FitRun, labels: Array, shares: Any) -> None:
     """Clusters and soft assignments in the format of the input."""
     kept = kept_columns(run.table, column_list(run.options.keep))
-    names, plain = run.table.row_names, run.options.no_formulas
-    with sink(target, run.model.n_clusters_, row_names=names, gaps=bool(run.gaps.any()), no_formulas=plain) as out:
+    names, gaps, plain = cluster_names(run.model), bool(run.gaps.any()), run.options.no_formulas
+    rows = run.table.row_names
+    with sink(target, run.model.n_clusters_, row_names=rows, gaps=gaps, names=names, no_formulas=plain) as out:
         out.write(labels, shares, kept, run.gaps)
 
 
 def all_assignments(run: FitRun, model: Any) -> tuple[Array, Any]:
     """Cluster and shares of every row of the file: those left out of the fit are put into the clusters by the model."""
-    rest = run.rows_left_out
+    rest, labels, shares = run.rows_left_out, model.labels_, model.assignments_
+    if run.left_out is not None:
+        labels, shares = run.labels, scaled_rows(shares, (~run.left_out).astype(shares.dtype))
     if rest.size == 0:
-        return model.labels_, model.assignments_
+        return labels, shares
     Z = PreparedModel(model, run.recipe).predict_proba(run.table.take(rest.tolist()))
     order = np.argsort(np.concatenate([run.rows, rest]))
-    both = vstack([model.assignments_, Z]) if issparse(Z) else np.concatenate([model.assignments_, Z])
-    return np.concatenate([model.labels_, labels_of(Z)])[order], csr_array(both)[order] if issparse(Z) else both[order]
+    both = vstack([shares, Z]) if issparse(Z) else np.concatenate([shares, Z])
+    return np.concatenate([labels, labels_of(Z)])[order], csr_array(both)[order] if issparse(Z) else both[order]
 
 
 def kept_columns(table: Any, keep: list[str]) -> Any:
@@ -195,14 +200,14 @@ def modes_columns(run: FitRun) -> dict[str, Any]:
     """Each cluster's size and mode in the units of the file."""
     model = run.model
     modes = run.recipe.in_units(model.cluster_centers_)
-    columns: dict[str, Any] = {"cluster": np.arange(model.n_clusters_), "rows": cluster_sizes(model)}
+    columns: dict[str, Any] = numbered_clusters(model) | {"rows": cluster_sizes(run)}
     return columns | {name: modes[:, i] for i, name in enumerate(run.recipe.features)}
 
 
 def exemplar_columns(run: FitRun) -> dict[str, Any]:
     """The row nearest to each mode, as it stands in the file."""
     model, table, exemplars = run.model, run.table, exemplar_rows(run)
-    columns: dict[str, Any] = {"cluster": np.arange(model.n_clusters_), "row": exemplars + 1}
+    columns: dict[str, Any] = numbered_clusters(model) | {"row": exemplars + 1}
     if table.columns is not None:
         chosen = flat_columns(table.columns).take(exemplars.tolist())
         return columns | dict(zip(chosen.column_names, chosen.columns, strict=True)) | columns
@@ -227,9 +232,16 @@ def exemplar_rows(run: FitRun) -> Any:
     return run.rows[np.asarray(run.model.exemplars_)]
 
 
-def cluster_sizes(model: Any) -> Any:
+def numbered_clusters(model: Any) -> dict[str, Any]:
+    """The number of each cluster, and its name where any has one."""
+    names = cluster_names(model)
+    numbers: dict[str, Any] = {"cluster": np.arange(model.n_clusters_)}
+    return numbers | ({"cluster_name": list(names)} if any(names) else {})
+
+
+def cluster_sizes(run: FitRun) -> Any:
     """Rows of the fit in each cluster."""
-    return np.bincount(model.labels_, minlength=model.n_clusters_)
+    return np.bincount(run.labels[run.labels >= 0], minlength=run.model.n_clusters_)
 
 
 def summary(run: FitRun) -> dict[str, Any]:
@@ -240,7 +252,7 @@ def summary(run: FitRun) -> dict[str, Any]:
         "rows": run.table.n_rows,
         "features": len(run.recipe.features),
         "n_clusters": int(model.n_clusters_),
-        "sizes": cluster_sizes(model).tolist(),
+        "sizes": cluster_sizes(run).tolist(),
         "exemplar_rows": (exemplar_rows(run) + 1).tolist(),
         "objective": float(model.objective_),
         "gap": float(model.gap_),
@@ -257,6 +269,10 @@ def summary(run: FitRun) -> dict[str, Any]:
         "notes": [*run.recipe.doubts, *run.notes],
         "seconds": run.seconds,
     }
+    if any(names := cluster_names(model)):
+        facts["cluster_names"] = list(names)
+    if run.left_out is not None:
+        facts["rows_left_out_by_hand"] = (run.rows[run.left_out] + 1).tolist()
     if selection is not None:
         header, rows = selection_rows(selection)
         facts["selection"] = {"why": selection_reason(selection), "header": header, "rows": rows}

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from .options import Clusters, Columns, Config, Drop, Impute, Missing, Overwrite, Quiet, Scale, Seed
-from .terminal import printer, progress_bars, warnings_as_notes, with_error_messages
+from .terminal import printer, progress_bars, with_error_messages
 
 
 @with_error_messages
@@ -36,6 +36,7 @@ def path(
 ) -> None:
     """Follow the clusters of DATA from K-means (σ = ∞, λ = 0) to narrow kernels."""
     from .. import fit_path
+    from .._warnings import warnings_as_notes
     from ..files.atomic import check_parent, delivered, stem
     from .fitting import FitOptions, prepare
     from .options import levels_of

@@ -165,6 +165,7 @@ def map_rows(
     from ..files import FileError, batches
     from ..files.prepared import labels_of
     from ..files.results import sink
+    from ..report.content import cluster_names
     from .options import column_list, reading_of
     from .outputs import kept_columns
 
@@ -182,7 +183,8 @@ def map_rows(
     any_gaps = any(recipe.count_gaps(table).any() for table in parts())
     found = Mapped(np.zeros(prepared.model.n_clusters_, dtype=np.int64))
     written = {"soft": options.soft, "gaps": any_gaps, "no_formulas": options.no_formulas}
-    with sink(target, found.sizes.size, row_names=first.row_names, **written) as out:
+    names = cluster_names(prepared.model)
+    with sink(target, found.sizes.size, row_names=first.row_names, names=names, **written) as out:
         for table in parts():
             for line in table.understood:
                 say(line)

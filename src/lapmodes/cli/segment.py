@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from .options import Config, Jobs, Overwrite, Quiet, Seed
-from .terminal import printer, progress_bars, warnings_as_notes, with_error_messages
+from .terminal import printer, progress_bars, with_error_messages
 
 if TYPE_CHECKING:
     from .._records import Array
@@ -84,6 +84,7 @@ def segment(
 def segment_picture(options: SegmentOptions, output: Path | None, *, overwrite: bool, quiet: bool) -> None:
     """Segment a picture and write what came out, or nothing."""
     from .. import image
+    from .._warnings import warnings_as_notes
     from ..files.atomic import check_place, output_folder
     from ..files.base import counted, existing_file
     from ..files.matrices import read_pixels

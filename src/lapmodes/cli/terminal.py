@@ -6,7 +6,6 @@ import os
 import signal
 import sys
 import threading
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
@@ -116,16 +115,6 @@ def termination_like_interruption() -> Iterator[None]:
 def printer(*, quiet: bool) -> Callable[[str], None]:
     """A function that prints a line for the person at the terminal, beside the output; it does nothing if quiet."""
     return lambda line: None if quiet else typer.echo(line, err=True)
-
-
-@contextmanager
-def warnings_as_notes() -> Iterator[list[str]]:
-    """A list that holds the sentence of each different warning, once the work is done."""
-    notes: list[str] = []
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield notes
-    notes.extend(dict.fromkeys(" ".join(str(each.message).split()) for each in caught))
 
 
 class Bars:

@@ -181,13 +181,17 @@ def _check_stored(path: Path) -> None:
     check_fits(total, path)
 
 
-def write_h5ad(path: Path, labels: Array, Z: Any, row_names: tuple[str, ...] | None) -> None:
-    """An AnnData of the soft assignments, with the clusters in `obs`."""
+def write_h5ad(
+    path: Path, labels: Array, Z: Any, row_names: tuple[str, ...] | None, called: Array | None = None
+) -> None:
+    """An AnnData of the soft assignments, with the clusters, and what each row's is called, in `obs`."""
     anndata = require("anndata", "singlecell", ANNDATA)
     pandas = require("pandas", "singlecell", ANNDATA)
     index = pandas.Index(row_names or [str(i) for i in range(len(labels))], dtype=str)
     clusters = [str(k) for k in range(Z.shape[1])]
     obs = pandas.DataFrame({"cluster": pandas.Categorical(labels.astype(str), categories=clusters)}, index=index)
+    if called is not None:
+        obs["cluster_name"] = called.tolist()
     names = pandas.DataFrame(index=pandas.Index([f"cluster_{k}" for k in clusters], dtype=str))
     anndata.AnnData(X=csr_matrix(Z) if issparse(Z) else np.asarray(Z), obs=obs, var=names).write_h5ad(path)
 

@@ -28,10 +28,24 @@ SPARSE_ROWS = 4096
 
 
 class TableSink:
-    """Columns `cluster`, `gaps` where rows have some, then one for each cluster, as CSV, Parquet or Arrow."""
+    """Rows as CSV, Parquet or Arrow.
 
-    def __init__(self, path: Path, suffix: str, n_clusters: int, *, soft: bool, gaps: bool, no_formulas: bool) -> None:
+    Columns `cluster`, `cluster_name` where clusters have names, `gaps` where rows have some, then one for each cluster.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        suffix: str,
+        n_clusters: int,
+        *,
+        soft: bool,
+        gaps: bool,
+        names: Sequence[str] = (),
+        no_formulas: bool = False,
+    ) -> None:
         self._pa = require("pyarrow", "cli", "Writing tables")
+        self._names = names_of(names)
         self._n, self._soft, self._suffix, self._gaps = n_clusters, soft, suffix, gaps
         self._no_formulas = no_formulas
         self._stream = open(path, "wb")  # noqa: SIM115 - closed by close()
@@ -50,6 +64,8 @@ class TableSink:
     def _append(self, labels: Array, Z: Any, kept: Any, gaps: Array) -> None:
         columns: dict[str, Any] = {} if kept is None else dict(zip(kept.column_names, kept.columns, strict=True))
         columns["cluster"] = arrow_array(labels.astype(np.int32))
+        if self._names is not None:
+            columns["cluster_name"] = arrow_array(self._names[labels].tolist())
         if self._gaps:
             columns["gaps"] = arrow_array(gaps.astype(np.int32))
         if self._soft:
@@ -70,8 +86,11 @@ class TableSink:
 class ArraySink:
     """Collects everything: for formats that are written at once."""
 
-    def __init__(self, path: Path, suffix: str, *, soft: bool, row_names: tuple[str, ...] | None) -> None:
+    def __init__(
+        self, path: Path, suffix: str, *, soft: bool, row_names: tuple[str, ...] | None, names: Sequence[str] = ()
+    ) -> None:
         self._path, self._suffix, self._soft, self._row_names = path, suffix, soft, row_names
+        self._names = names_of(names)
         self._labels: list[Array] = []
         self._Z: list[Any] = []
 
@@ -89,17 +108,24 @@ class ArraySink:
         Z = (vstack(self._Z) if issparse(self._Z[0]) else np.concatenate(self._Z)) if self._Z else None
         if self._suffix == ".h5ad":
             assert Z is not None
-            return write_h5ad(self._path, labels, Z, self._row_names)
+            called = None if self._names is None else self._names[labels]
+            return write_h5ad(self._path, labels, Z, self._row_names, called)
+        more = {} if self._names is None else {"cluster_names": self._names[:-1]}
         with open(self._path, "wb") as stream:
             if self._suffix == ".npy":
                 np.save(stream, labels if Z is None else as_dense(Z), allow_pickle=False)
             elif self._suffix == ".mtx":
                 mmwrite(stream, csr_array(labels[:, None] if Z is None else Z))
             elif Z is None:
-                np.savez(stream, allow_pickle=False, labels=labels)
+                np.savez(stream, allow_pickle=False, labels=labels, **more)
             else:
-                np.savez(stream, allow_pickle=False, labels=labels, assignments=as_dense(Z))
+                np.savez(stream, allow_pickle=False, labels=labels, assignments=as_dense(Z), **more)
         return None
+
+
+def names_of(names: Sequence[str]) -> Array | None:
+    """Names of the clusters, and an empty one at the end for rows in no cluster (-1); None where no cluster has one."""
+    return np.array([*names, ""], dtype=str) if any(names) else None
 
 
 @contextmanager
@@ -110,6 +136,7 @@ def sink(
     soft: bool = True,
     row_names: tuple[str, ...] | None = None,
     gaps: bool = False,
+    names: Sequence[str] = (),
     no_formulas: bool = False,
 ) -> Iterator[TableSink | ArraySink]:
     """Where rows of clusters go; the file appears when all of them are in it."""
@@ -117,9 +144,9 @@ def sink(
     with whole_file(target) as partial:
         out: TableSink | ArraySink
         if suffix in TABLE_FORMATS:
-            out = TableSink(partial, suffix, n_clusters, soft=soft, gaps=gaps, no_formulas=no_formulas)
+            out = TableSink(partial, suffix, n_clusters, soft=soft, gaps=gaps, names=names, no_formulas=no_formulas)
         elif suffix in MATRIX_FORMATS:
-            out = ArraySink(partial, suffix, soft=soft, row_names=row_names)
+            out = ArraySink(partial, suffix, soft=soft, row_names=row_names, names=names)
         else:
             raise FileError(
                 f"{str(target)!r} has no ending that can be written. Use {', '.join(sorted(TABLE_FORMATS))}."

@@ -44,6 +44,8 @@ CHUNK_ENTRIES = 2**24
 """Entries of the rows that are made dense together."""
 STEPS, GATHERING, EXAGGERATION, MOMENTUM = 350, 100, 12, 0.8
 """Of t-SNE: its steps, how many of them gather neighbours first, and by how much stronger a pull."""
+FEW_FORCES = 10_000
+"""Rows up to which openTSNE sums forces over a tree; for more it interpolates them on a grid, in linear time."""
 PUSHED_BY = 250
 """Random rows that push each row away in a step, where openTSNE does not compute all."""
 LONGEST_MOVE = 5.0
@@ -220,7 +222,8 @@ def t_sne(graph: Any, start: Array, watch: Watch | None = None) -> Array:
     from openTSNE import TSNEEmbedding
     from openTSNE.affinity import PrecomputedAffinities
 
-    options: dict[str, Any] = {"negative_gradient_method": "bh", "theta": 0.8, "n_jobs": 1, "random_state": 0}
+    method = "bh" if graph.shape[0] <= FEW_FORCES else "fft"
+    options: dict[str, Any] = {"negative_gradient_method": method, "theta": 0.8, "n_jobs": 1, "random_state": 0}
     embedding = TSNEEmbedding(begin(start, 1e-4), PrecomputedAffinities(csr_matrix(affinities(graph))), **options)
     for first, last, exaggeration in ((0, GATHERING, EXAGGERATION), (GATHERING, STEPS, 1)):
         extra: dict[str, Any] = {"exaggeration": exaggeration}

@@ -193,8 +193,9 @@ def card(content: ReportContent, k: int, portraits: Portraits) -> str:
         words = portraits.words[k]
         said = f'<p class="words">{name(words[:1].upper() + words[1:])}</p>' if words else ""
         text = said + as_values(content, k, portraits.profile, portraits.traits[k]) + exemplar(content, k)
+    own = badge(k, content.names)
     return (
-        f'<article class="card k{k}" aria-labelledby="cluster-{k}"><header><h3 id="cluster-{k}">{badge(k)}</h3>'
+        f'<article class="card k{k}" aria-labelledby="cluster-{k}"><header><h3 id="cluster-{k}">{own}</h3>'
         f"<p>{counted(size, 'row')}, {percent(size / content.n)}</p></header>{text}</article>"
     )
 
@@ -283,7 +284,7 @@ def descriptions(content: ReportContent, sizes: Array) -> str:
             counts = np.zeros((content.n_clusters, names.size), dtype=np.int64)
             np.add.at(counts, (content.model.labels_, codes), 1)
             surprise = surprises(counts)
-            found.append((float(surprise.sum()), cross_table(column, names, counts, surprise)))
+            found.append((float(surprise.sum()), cross_table(column, names, counts, surprise, content.names)))
     return "".join(text for _, text in sorted(found, key=lambda pair: -pair[0]))
 
 
@@ -297,7 +298,7 @@ def surprises(counts: Array) -> Array:
     return np.where(sure > expected, counts * np.log(np.maximum(sure, 1) / np.maximum(expected, 1e-12)), 0.0)
 
 
-def cross_table(column: str, names: Array, counts: Array, surprise: Array) -> str:
+def cross_table(column: str, names: Array, counts: Array, surprise: Array, clusters: Sequence[str] = ()) -> str:
     """Clusters by values, the most surprising values first, and the most surprising cells in words."""
     order = np.lexsort((-counts.sum(axis=0), -surprise.max(axis=0)))
     kept, rest = order[:VALUES], order[VALUES:]
@@ -307,12 +308,12 @@ def cross_table(column: str, names: Array, counts: Array, surprise: Array) -> st
     columns = [counts[:, v] for v in kept] + ([counts[:, rest].sum(axis=1)] if rest.size else [])
     sizes = counts.sum(axis=1)
     rows = [
-        [badge(k), *(count_cell(int(cells[k]), int(sizes[k])) for cells in columns)]
+        [badge(k, clusters), *(count_cell(int(cells[k]), int(sizes[k])) for cells in columns)]
         for k in range(min(len(counts), CARDS))
     ]
     rows.append(["all rows", *(count_cell(int(cells.sum()), int(sizes.sum())) for cells in columns)])
     return (
-        f"<article class=described><h3>{name(column)}</h3>{statements(names, counts, surprise) or SPREAD}"
+        f"<article class=described><h3>{name(column)}</h3>{statements(names, counts, surprise, clusters) or SPREAD}"
         f"{table(f'Rows of each cluster by {column}', header, rows, kind='wide')}</article>"
     )
 
@@ -323,13 +324,14 @@ def count_cell(count: int, size: int) -> str:
     return f'<span class="heat h{round(9 * share)}">{count:,} <small>{percent(share)}</small></span>'
 
 
-def statements(names: Array, counts: Array, surprise: Array) -> str:
+def statements(names: Array, counts: Array, surprise: Array, clusters: Sequence[str] = ()) -> str:
     """The cells that would surprise most, as sentences."""
     share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     lift = share / (counts.sum(axis=0) / counts.sum())
     cells = [divmod(int(cell), names.size) for cell in np.argsort(-surprise, axis=None, kind="stable")[:STATEMENTS]]
     lines = [
-        f"<li>{badge(k)}: {percent(float(share[k, v]))} {name(str(names[v]))}, {times(float(lift[k, v]))}</li>"
+        f"<li>{badge(k, clusters)}: {percent(float(share[k, v]))} {name(str(names[v]))}, "
+        f"{times(float(lift[k, v]))}</li>"
         for k, v in cells
         if surprise[k, v] > 0 and lift[k, v] >= LIFT
     ]

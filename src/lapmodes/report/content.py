@@ -40,6 +40,8 @@ class ReportContent:
     """Whether the features have names that mean something."""
     image_shape: tuple[int, ...] | None = None
     row_names: tuple[str, ...] | None = None
+    names: tuple[str, ...] = ()
+    """What a person called the clusters, empty where one has no name; () where none has."""
     describe: Any = None
     """A function from a row's number to (name, value) pairs of the file, other columns included."""
     preparation: tuple[str, ...] = ()
@@ -105,9 +107,15 @@ def report_content(
         named=names is not None,
         image_shape=image_shape,
         given=given,
+        names=cluster_names(model),
         layers=layers,
         described_by=texts(described_by, rows.shape[0]),
     )
+
+
+def cluster_names(model: Any) -> tuple[str, ...]:
+    """What a person called the clusters of a model; () if nothing."""
+    return tuple(getattr(model, "cluster_names_", None) or ())
 
 
 def texts(columns: Any, n: int) -> dict[str, tuple[str, ...]]:

@@ -121,9 +121,10 @@ def color_rules(n: int) -> str:
     return "".join(f".k{k}{{--own:{color}}}" for k, color in enumerate(hex_colors(n)))
 
 
-def badge(k: int) -> str:
-    """A cluster's colour and number."""
-    return f'<span class="badge k{k}">cluster {k}</span>'
+def badge(k: int, names: Sequence[str] = ()) -> str:
+    """A cluster's colour and number, or its name and number where it has one."""
+    called = f"{name(names[k])} <small>({k})</small>" if k < len(names) and names[k] else f"cluster {k}"
+    return f'<span class="badge k{k}">{called}</span>'
 
 
 def bar(share: float) -> str:

@@ -136,7 +136,7 @@ def page(content: ReportContent, watch: Watch | None = None) -> str:
 
 def complete(*, style: str, **parts: str) -> str:
     """The page around its parts, with a policy that allows its own style and script only."""
-    script = asset("report.js")
+    script = asset("figure.js").replace("export ", "") + asset("report.js")
     policy = POLICY.format(script=digest(script), style=digest(style))
     return TEMPLATE.format(policy=policy, style=style, script=script, version=__version__, **parts)
 
@@ -198,7 +198,7 @@ def glance(content: ReportContent, portraits: Portraits) -> str:
     lines = []
     for k, size in enumerate(portraits.sizes.tolist()[:LISTED]):
         share = f'<span class="k{k}">{percent(size / content.n)}{bar(size / top)}</span>'
-        lines.append([badge(k), f"{size:,}", share, *([last[1][k]] if last else [])])
+        lines.append([badge(k, content.names), f"{size:,}", share, *([last[1][k]] if last else [])])
     header = ["cluster", "rows", "share", *([last[0]] if last else [])]
     shown = table("The clusters at a glance", header, lines[:GLANCED], kind="glance")
     if content.n_clusters <= GLANCED:

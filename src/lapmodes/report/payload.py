@@ -58,6 +58,7 @@ def payload(
         "few": hex_colors(len(PALETTE)),
         "many": hex_colors(CATEGORIES),
         "sizes": portraits.sizes.tolist(),
+        "called": list(content.names),
         "views": [view(each) for each in layouts],
         "wide": content.n_clusters > 256,
         "first": packed(first.astype(index)),

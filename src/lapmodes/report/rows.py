@@ -40,8 +40,8 @@ def uncertain_rows(content: ReportContent, portraits: Portraits, entropy: Array)
         lines.append(
             [
                 name(row_name(content, row)),
-                share_of(int(a), float(Z[row, a])),
-                share_of(int(b), float(Z[row, b])),
+                share_of(int(a), float(Z[row, a]), content.names),
+                share_of(int(b), float(Z[row, b]), content.names),
                 row_values(content, row, apart),
             ]
         )
@@ -53,9 +53,9 @@ def uncertain_rows(content: ReportContent, portraits: Portraits, entropy: Array)
     )
 
 
-def share_of(k: int, share: float) -> str:
+def share_of(k: int, share: float, names: Sequence[str] = ()) -> str:
     """A cluster and how much of a row belongs to it."""
-    return f"<span>{badge(k)} {percent(share)}</span>"
+    return f"<span>{badge(k, names)} {percent(share)}</span>"
 
 
 def outliers(content: ReportContent, portraits: Portraits, density: Array) -> str:
@@ -65,7 +65,8 @@ def outliers(content: ReportContent, portraits: Portraits, density: Array) -> st
     for row in np.lexsort((density, -score))[:LISTED].tolist():
         k = int(content.model.labels_[row])
         apart = None if found is None else np.abs(dense_row(content.rows, row) - found.inside[k, 1]) / found.spread
-        lines.append([name(row_name(content, row)), badge(k), score_text(score[row]), row_values(content, row, apart)])
+        own = badge(k, content.names)
+        lines.append([name(row_name(content, row)), own, score_text(score[row]), row_values(content, row, apart)])
     far = [int((score > limit).sum()) for limit in FAR]
     return (
         "<p>These rows fit no cluster well. They may be mistakes in the data, or rare and interesting. They hardly "

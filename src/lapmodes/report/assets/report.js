@@ -1,4 +1,3 @@
-"use strict";
 (() => {
   const root = document.documentElement;
   const data = JSON.parse(document.getElementById("data").textContent);
@@ -7,8 +6,6 @@
   const select = document.getElementById("colour"), calm = matchMedia("(prefers-reduced-motion: reduce)");
 
   // ---- the data -------------------------------------------------------------------------------------------------
-  const bytes = (text) => Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
-  const words = (text) => new Uint16Array(bytes(text).buffer);
   const index = data.wide ? words : bytes;
   const first = index(data.first), second = index(data.second), weight = bytes(data.weight);
   const density = bytes(data.density), entropy = bytes(data.entropy), n = first.length;
@@ -20,55 +17,19 @@
   const columns = data.columns.map((column) => ({ ...column, codes: column.kind === "many" ? words(column.codes) : bytes(column.codes) }));
   const terms = data.terms && { names: data.terms.names, table: words(data.terms.table) };
   const pixels = data.pictures && bytes(data.pictures.pixels);
-  const value = (column, i) => {
-    const code = column.codes[i];
-    if (column.kind !== "many") return column.values[code];
-    if (code === 65535) return NaN;
-    const at = code >> 8, low = column.values[at];
-    return low + (column.values[at + 1] - low) * ((code & 255) / 254);
-  };
-  const raised = (power) => String(power).replace(/./g, (sign) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(sign)]);
-  const shown = (number) => {
-    if (typeof number !== "number") return number;
-    if (!isFinite(number)) return "no value";
-    const size = Math.abs(number);
-    if (size < 1e9 && (size >= 1e4 || Number.isInteger(number))) return Math.round(number).toLocaleString("en").replace("-", "−");
-    if (size >= 1e9 || size < 1e-4) {
-      const [head, tail] = number.toExponential(3).split("e");
-      return `${Number(head)} × 10${raised(Number(tail))}`.replace("-", "−");
-    }
-    return Number(number.toPrecision(4)).toLocaleString("en", { maximumFractionDigits: 12 }).replace("-", "−");
-  };
+  const called = (k) => data.called[k] || `cluster ${k}`;
   const rowName = (i) => (data.names ? data.names[i] : `row ${((rows ? rows[i] : i) + 1).toLocaleString("en")}`);
   // Dots are drawn in a mixed order, the same each time, so that no cluster covers another.
-  const order = (() => {
-    const all = Uint32Array.from({ length: n }, (_, i) => i);
-    for (let i = n - 1, seed = 1; i > 0; i--) {
-      seed = (seed * 1103515245 + 12345) % 2147483648;
-      const j = Math.floor((seed / 2147483648) * (i + 1)), kept = all[i];
-      all[i] = all[j];
-      all[j] = kept;
-    }
-    return all;
-  })();
+  const order = mixedOrder(n);
 
   // ---- colours --------------------------------------------------------------------------------------------------
   const style = (name) => getComputedStyle(root).getPropertyValue(name).trim();
   const dark = () => (root.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
-  const parts = (color) => [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16));
-  const rgb = (mixed) => `rgb(${mixed.map(Math.round).join(",")})`;
-  const between = (a, b, share) => a.map((part, c) => part + share * (b[c] - part));
   const own = data.colors.map(parts);
-  // Blue to yellow, which colour-blind eyes tell apart; both ends stand out from the page.
-  const SCALES = { light: ["#00306f", "#7d7c78", "#d8a200"].map(parts), dark: ["#5f87c4", "#a5a08a", "#ffe94e"].map(parts) };
-  const onScale = (share) => {
-    const [low, middle, high] = SCALES[dark() ? "dark" : "light"];
-    return rgb(share < 0.5 ? between(low, middle, 2 * share) : between(middle, high, 2 * share - 1));
-  };
-  const steps = () => Array.from({ length: 33 }, (_, i) => onScale(i / 32));
+  const steps = () => ramp(dark());
   const graded = (shares) => {
-    const ramp = steps();
-    return (i) => (isNaN(shares(i)) ? style("--track") : ramp[Math.round(32 * Math.min(1, Math.max(0, shares(i))))]);
+    const colors = steps();
+    return (i) => (isNaN(shares(i)) ? style("--track") : colors[Math.round(32 * Math.min(1, Math.max(0, shares(i))))]);
   };
   const quantile = (column, share) => {
     const sorted = column.sorted || (column.sorted = Float64Array.from({ length: n }, (_, i) => value(column, i)).filter((v) => !isNaN(v)).sort());
@@ -142,12 +103,6 @@
   const zoomed = () => {
     const all = square(whole(views[state.view]));
     return (all.x[1] - all.x[0]) / (state.window.x[1] - state.window.x[0]);
-  };
-  const ticks = ([low, high], most) => {
-    const rough = (high - low) / most, power = 10 ** Math.floor(Math.log10(rough)), step = [1, 2, 5, 10].find((s) => s * power >= rough) * power;
-    const found = [];
-    for (let at = Math.ceil(low / step); at * step <= high; at++) found.push(at * step);
-    return found.map((v) => Number(v.toPrecision(12)));
   };
   const drawAxes = () => {
     const view = views[state.view], space = area(), place = placer();
@@ -295,12 +250,6 @@
   };
 
   // ---- what a row is --------------------------------------------------------------------------------------------
-  const element = (tag, text, parent) => {
-    const made = document.createElement(tag);
-    if (text !== undefined) made.textContent = text;
-    if (parent) parent.append(made);
-    return made;
-  };
   const pair = (list, name, text) => {
     const line = element("div", undefined, list);
     element("dt", name, line).dir = "auto";
@@ -318,7 +267,7 @@
     element("strong", rowName(i), tip).dir = "auto";
     if (data.texts && data.texts.values[i]) element("div", data.texts.values[i], tip).dir = "auto";
     const share = Math.round((100 * weight[i]) / 255);
-    element("div", `cluster ${first[i]}` + (share < 100 ? `, ${share} %; cluster ${second[i]}, ${100 - share} %` : ""), tip);
+    element("div", called(first[i]) + (share < 100 ? `, ${share} %; ${called(second[i])}, ${100 - share} %` : ""), tip).dir = "auto";
     if (pixels) return thumbnail(i);
     const list = element("dl", undefined, tip);
     list.className = "pairs";
@@ -444,7 +393,7 @@
       const button = element("button", undefined, legend);
       button.type = "button";
       swatch(button, color);
-      element("span", `cluster ${k}`, button);
+      element("span", called(k), button).dir = "auto";
       button.setAttribute("aria-pressed", String(state.chosen === k));
       button.title = `${data.sizes[k].toLocaleString("en")} rows; press to see it alone`;
       button.addEventListener("click", () => { state.chosen = state.chosen === k ? null : k; fillLegend(); legend.children[k].focus(); soon(); });
