@@ -17,7 +17,7 @@ import sys
 import warnings
 
 import numpy as np
-from scipy.sparse import csr_array, random_array
+from scipy.sparse import csr_array, random
 
 SEARCHES = {"k-d tree": 3, "blocks": 30, "cells": 16, "principal axes": 200}
 """Kinds of search, and a number of dimensions that asks for each."""
@@ -95,7 +95,7 @@ def data(d: int, n: int) -> np.ndarray:
 
 def sparse_rows(d: int, n: int) -> csr_array:
     """Rows that are mostly zero."""
-    return csr_array(random_array((n, d), density=max(0.1, 2 / d), rng=np.random.default_rng(0))) * 3.0
+    return csr_array(random(n, d, density=max(0.1, 2 / d), random_state=0)) * 3.0
 
 
 if __name__ == "__main__":

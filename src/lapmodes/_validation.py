@@ -125,7 +125,8 @@ def check_weights(graph: Any, dtype: Any) -> Any:
         raise ValueError("'graph' must have finite weights. Got NaN or infinity.")
     if least < 0:
         raise ValueError("'graph' must have non-negative weights. Got negative ones; clip or rescale them.")
-    if largest > 0 and abs(np.log2(float(largest))) > REACH[np.dtype(dtype)]:
+    reach = REACH[np.dtype(dtype)]
+    if largest > 0 and not -2 * reach <= np.log2(float(largest)) <= reach:
         raise ValueError(
             f"'graph' must have weights that can be summed in {np.dtype(dtype)}. The largest is {largest:.0e}: divide "
             "all of them by it; only their ratios and 'lam' times them matter."

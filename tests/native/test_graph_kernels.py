@@ -77,7 +77,7 @@ def test_components_and_spanning_forest_agree_with_scipy(seed, n, edges):
 
 def test_spanning_forest_is_the_shortest():
     rng = np.random.default_rng(0)
-    pairs = np.array([(i, j) for i in range(30) for j in range(i)])
+    pairs = np.array([(i, j) for i in range(30) for j in range(i)], dtype=np.int32)
     length = rng.random(len(pairs))
     order = np.argsort(length)
     start, end = int32(pairs[order, 0]), int32(pairs[order, 1])

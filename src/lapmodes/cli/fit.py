@@ -39,18 +39,7 @@ Metric = Literal["euclidean", "cosine"]
 AFFINITIES = ("auto", "binary", "heat", "self-tuning", "entropic", "anchor")
 SECOND_SCREEN = {
     "Model and running": ("lam", "bandwidth", "affinity", "neighbors", "seed", "set", "config"),
-    "Data": (
-        "categories",
-        "impute",
-        "delimiter",
-        "decimal",
-        "encoding",
-        "array",
-        "graph",
-        "names",
-        "image",
-        "no_formulas",
-    ),
+    "Data": ("categories", "impute", "delimiter", "decimal", "encoding", "array", "graph", "names", "image"),
     "Data larger than memory": ("workers", "memory", "scheduler", "checkpoint"),
 }
 """Options that ``--help`` leaves to ``--help-more``, group by group."""
@@ -97,7 +86,7 @@ def check_affinity(kind: str) -> str:
 def fit(
     data: Annotated[
         Path,
-        typer.Argument(metavar="DATA", help="Table, array, .h5ad, picture or folder; - is a CSV on stdin."),
+        typer.Argument(metavar="DATA", help="Table, array, picture or folder; - is CSV on stdin."),
     ],
     clusters: Annotated[
         str, typer.Option("-k", "--clusters", metavar="K", help="Number of clusters; 3,8,20: levels.")

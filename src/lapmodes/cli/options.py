@@ -64,9 +64,7 @@ Encoding = Annotated[str | None, typer.Option(metavar="NAME", help="Of text. [de
 ArrayName = Annotated[str | None, typer.Option(metavar="NAME", help="Of an .npz or .h5ad. [default: X, X_pca]")]
 Seed = Annotated[int, typer.Option(min=0, metavar="N", help="Of the random start.")]
 Jobs = Annotated[int | None, typer.Option(metavar="N", help="Threads. [default: all cores]")]
-NoFormulas = Annotated[
-    bool, typer.Option("--no-formulas", help="In CSV files, put ' before text such as =A1. [default: no]")
-]
+NoFormulas = Annotated[bool, typer.Option("--no-formulas", help="In CSV, ' before text like =A1. [default: no]")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace earlier output.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
 Config = Annotated[
