@@ -31,7 +31,8 @@ class TasksHere(Tasks):
                 return [resolved(each) for each in argument]
             if isinstance(argument, tuple) and argument and callable(argument[0]):
                 return argument[0](*map(resolved, argument[1:]))
-            return value(argument) if isinstance(argument, (tuple, str)) and argument in graph else argument
+            is_key = isinstance(argument, tuple) and argument and isinstance(argument[0], str)
+            return value(argument) if is_key and argument in graph else argument
 
         return {key: value(key) for key in wanted}
 
@@ -77,6 +78,11 @@ class Cluster:
         """The process of each worker, by its address."""
         return self.client.run(os.getpid)
 
+    def restore(self):
+        """Wait until both workers are there again, and kill no more."""
+        self.cluster.scheduler.remove_plugin("killer")
+        self.client.wait_for_workers(2)
+
     def kill_at(self, name, number=signal.SIGKILL):
         """Send a signal to the first worker that is given a task of this name; the answer will hold its address."""
         pids, killed = self.pids, []
@@ -90,7 +96,7 @@ class Cluster:
                         os.kill(pids[address], number)
 
         scheduler = self.cluster.scheduler
-        scheduler.add_plugin(Killer(), name=f"killer-{name}")
+        scheduler.add_plugin(Killer(), name="killer")
         return killed
 
     def close(self):
@@ -108,6 +114,14 @@ def shared():
 @pytest.fixture
 def client(shared):
     return shared.client
+
+
+@pytest.fixture(scope="module")
+def harmed():
+    """A cluster whose workers are killed, and come back."""
+    cluster = Cluster()
+    yield cluster
+    cluster.close()
 
 
 @pytest.fixture

@@ -23,6 +23,7 @@ EXTRAS = {
     "singlecell": ("anndata",),
     "excel": ("openpyxl",),
     "baselines": ("kmedoids",),
+    "distributed": ("dask", "distributed", "zarr"),
 }
 FEATURES = ("avx2", "fma", "avx512f", "neon", "asimd")
 

@@ -12,7 +12,7 @@ from uuid import uuid4
 import dask
 import numpy as np
 from distributed import Client, Future, KilledWorker, LocalCluster, as_completed
-from distributed.client import default_client
+from distributed.client import ClosedClientError, FutureCancelledError, default_client
 from scipy.sparse import issparse
 
 from .. import __version__
@@ -26,6 +26,10 @@ LOCAL = {
     "distributed.scheduler.worker-ttl": WORKER_TTL,
     "distributed.worker.memory.terminate": 0.95,
 }
+
+
+LOST = CancelledError, OSError, ClosedClientError, FutureCancelledError
+"""What Dask raises where a connection is gone."""
 
 
 class ClusterError(RuntimeError):
@@ -70,8 +74,10 @@ def check_cluster(client: Client) -> list[int]:
             client.wait_for_workers(1, timeout=30)
         except TimeoutError as error:
             raise ClusterError("The Dask cluster has no workers. Start some, then fit again.") from error
-    here, found = worker_facts(), client.run(worker_facts)
+    here, found = worker_facts(), client.run(worker_facts, on_error="return")
     for address, facts in found.items():
+        if isinstance(facts, Exception):
+            continue  # it has just gone, or cannot say: its tasks will
         for name, version in here["versions"].items():
             if facts["versions"].get(name) != version:
                 raise ClusterError(
@@ -153,9 +159,7 @@ class plain_errors:  # noqa: N801 - reads as a statement
             raise ClusterError(
                 "A worker has too little memory for one part. Use more 'parts', or workers with more memory."
             ) from error
-        if isinstance(error, (CancelledError, OSError, TimeoutError)) or type(error).__name__ == "FutureCancelledError":
-            if isinstance(error, FileNotFoundError):
-                return
+        if isinstance(error, LOST) and not isinstance(error, FileNotFoundError):
             raise ClusterError(
                 "The connection to the Dask cluster was lost: the client was closed or the scheduler is gone. Connect "
                 "again and fit again; with 'checkpoint' the fit goes on where it was."
