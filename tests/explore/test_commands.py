@@ -94,6 +94,15 @@ def test_the_recipe_is_replayed_in_another_process(explored):
     assert json.loads(script.stdout) == session.state.labels.tolist()
 
 
+def test_a_search_looks_into_all_texts(lapmodes, here, groups):
+    lines = ["a,b,c,said", *(",".join([*map(str, row.round(4)), f"comment {i}"]) for i, row in enumerate(groups))]
+    (here / "said.csv").write_text("\n".join(lines))
+    assert lapmodes("fit", "said.csv", "-k", 3, "--no-report", "-q").exit_code == 0
+    study = study_of_run(resumed(Path("said.lapmodes")), None)
+    assert "said" not in study.content.described_by
+    assert np.flatnonzero(study.search("COMMENT 17")).tolist() == [17]
+
+
 def test_saving_again_takes_the_same_place(explored, lapmodes):
     session, folder = explored
     study = study_of_run(resumed(Path("groups.lapmodes")), None)

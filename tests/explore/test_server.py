@@ -250,6 +250,8 @@ def test_near_and_inside(server, study):
     corners = np.array([[x - 1e-3, y - 1e-3], [x + 1e-3, y - 1e-3], [x, y + 2e-3]], dtype="<f4")
     rows = ask(server, f"/{server.token}/inside?view=first", method="POST", body=corners.tobytes())[2]
     assert 11 in np.frombuffer(rows, "<u4")
+    places = ask(server, f"/{server.token}/places?view=first", method="POST", body=np.array([11], "<u4").tobytes())[2]
+    assert np.array_equal(np.frombuffer(places, "<f4"), study.first_view.positions[11])
 
 
 @pytest.mark.parametrize(
@@ -496,6 +498,9 @@ def test_a_killed_server_loses_nothing_that_was_done(table):
         process.wait(timeout=20)
     with command(table, "groups.csv", "-k", "3") as (process, server, said):
         assert any("Using the fit" in line for line in said)
+        words = [sys.executable, "-c", COMMAND, "explore", "groups.lapmodes", "--no-browser"]
+        other = subprocess.run(words, cwd=table, capture_output=True, text=True, check=False, timeout=60)
+        assert other.returncode == 3 and "another process" in other.stderr
         again = get_json(server, "state")
         assert (again["acts"], again["done"]) == (state["acts"], 2)
         assert again["clusters"][0]["name"] == "kept"

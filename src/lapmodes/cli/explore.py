@@ -264,8 +264,24 @@ def study_of_run(run: FitRun, workspace: Path | None) -> Study:
         where[:] = [place]
         return place, files
 
-    base = Base(run.model, content.points)
-    return Study(content, base, run.recipe.in_units, file_name(run.options.data).name, workspace, save)
+    base, title = Base(run.model, content.points), file_name(run.options.data).name
+    return Study(content, base, run.recipe.in_units, title, workspace, save, lambda: long_texts(run))
+
+
+def long_texts(run: FitRun) -> dict[str, list[str]]:
+    """The columns of text that were not used, for a search."""
+    if run.table.columns is None:
+        return {}
+    from pyarrow import types
+
+    columns = run.table.columns
+    names = [
+        name
+        for name, kind in zip(columns.column_names, columns.schema.types, strict=True)
+        if types.is_string(kind) or types.is_large_string(kind)
+    ]
+    taken = columns.select(names).take(run.rows)
+    return {name: ["" if value is None else value for value in taken.column(name).to_pylist()] for name in names}
 
 
 # Results and recipes.

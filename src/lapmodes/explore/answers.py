@@ -49,7 +49,7 @@ class Answers:
             "raster": self.raster,
             "near": self.near,
         }
-        self.forms = {"inside": self.inside, "table": self.table, "csv": self.csv}
+        self.forms = {"inside": self.inside, "places": self.places, "table": self.table, "csv": self.csv}
 
     def get(self, what: str, query: Any, body: None) -> Answer:
         """The answer to a question."""
@@ -160,9 +160,7 @@ class Answers:
     def near(self, query: Any) -> Answer:
         """The row nearest to a place."""
         x, y, across, up = (finite(query, name) for name in ("x", "y", "across", "up"))
-        row = self.view(query).plane.nearest(x, y, (max(across, 1e-300), max(up, 1e-300)))
-        place = [] if row < 0 else self.view(query).positions[row].astype(float).tolist()
-        return as_json({"row": row, "place": place})
+        return as_json({"row": self.view(query).plane.nearest(x, y, (max(across, 1e-300), max(up, 1e-300)))})
 
     def inside(self, query: Any, body: bytes) -> Answer:
         """The rows inside a lasso: corners as pairs of float32."""
@@ -172,6 +170,10 @@ class Answers:
         if not np.isfinite(corners).all():
             raise BadMessageError("A lasso must have finite corners.")
         return as_bytes(self.view(query).plane.inside(corners).astype("<u4").tobytes())
+
+    def places(self, query: Any, body: bytes) -> Answer:
+        """Where some rows are, for pages that do not hold all of them."""
+        return as_bytes(np.ascontiguousarray(self.view(query).positions[self.rows(body)], dtype="<f4").tobytes())
 
     def table(self, query: Any, body: bytes) -> Answer:
         """Rows as a table."""

@@ -139,6 +139,22 @@ def read_journal(file: Path, fingerprint: str) -> list[dict[str, Any]]:
     return lines
 
 
+def lock(folder: Path) -> Any:
+    """Keep a folder's journal for this process as long as the result lives; another one that has it is an error."""
+    try:
+        import fcntl
+    except ImportError:  # a system without such locks
+        return None
+    folder.mkdir(parents=True, exist_ok=True)
+    stream = open(folder / "lock", "w")  # noqa: SIM115 - open as long as the explorer
+    try:
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        stream.close()
+        raise JournalError(f"{str(folder)!r} is being explored by another process. End that one first.") from error
+    return stream
+
+
 # What was done, for others to repeat.
 
 

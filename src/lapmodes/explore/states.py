@@ -107,13 +107,13 @@ class Base:
         """Whether the levels are computed."""
         return self._layers is not None
 
-    def layers(self, hook: Hook | None = None) -> Layers:
-        """The levels, computed once, by whoever asks first."""
+    def layers(self, hook: Hook | None = None, **changed: Any) -> Layers:
+        """The levels, computed once, by whoever asks first; `changed` are parameters that do not change the result."""
         with self._lock:
             if self._layers is None:
                 parameters = self.model.get_params(deep=False)
                 own = {"n_clusters", "init", "n_init", "verbose", "random_state"}
-                kept = {name: value for name, value in parameters.items() if name not in own}
+                kept = {name: value for name, value in parameters.items() if name not in own} | changed
                 graph = self.model.graph_ if self.model.graph_given_ else None
                 self._layers = fit_layers(
                     self.points, self.levels, graph=graph, random_state=self.seed, verbose=hook or False, **kept

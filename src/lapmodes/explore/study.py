@@ -59,6 +59,8 @@ class Study:
     """Where the journal, and places that took long to compute, are written; None: nowhere."""
     save: Callable[[State, list[Act]], tuple[Path, list[str]]] | None = None
     """Writes everything about a state, and names the folder and its files."""
+    texts: Callable[[], dict[str, list[str]]] = dict
+    """Further columns of text, too many values for a colour, in which a search looks."""
     columns_cache: dict[int, dict[str, Any]] = field(default_factory=dict)
 
     @property
@@ -176,19 +178,19 @@ class Study:
         ]
         return [str(int(state.labels[row])), f"{float(state.model.probabilities_[row]):.3f}", *values]
 
-    def as_csv(self, rows: Array, state: State) -> str:
-        """Rows with their cluster, share and all columns, as a spreadsheet reads them."""
+    def as_csv(self, rows: Array, state: State, *, values: bool = True) -> str:
+        """Rows with their cluster and share, and all columns, as a spreadsheet reads them."""
         out = io.StringIO()
         writer = csv.writer(out)
-        others = list(self.content.described_by)
-        writer.writerow(["row", "name", "cluster", "cluster_name", "share", *others, *self.content.features])
+        others, features = (list(self.content.described_by), self.content.features) if values else ([], ())
+        writer.writerow(["row", "name", "cluster", "cluster_name", "share", *others, *features])
         labels, shares = state.labels, np.asarray(state.model.probabilities_)
         for row in rows.tolist():
             k = int(labels[row])
-            own = [self.content.described_by[name][row] for name in others]
-            values = [repr(float(value)) for value in dense_row(self.content.rows, row)]
             called = [row + 1, row_name(self.content, row), k, state.names[k] if k >= 0 else "", float(shares[row])]
-            writer.writerow([plain(cell) for cell in [*called, *own, *values]])
+            own = [self.content.described_by[name][row] for name in others]
+            own += [repr(float(value)) for value in dense_row(self.content.rows, row)] if values else []
+            writer.writerow([plain(cell) for cell in [*called, *own]])
         return out.getvalue()
 
     def search(self, term: str) -> Array:
@@ -207,16 +209,9 @@ class Study:
     @cached_property
     def _searched(self) -> dict[str, Array]:
         """The texts of all rows, in small letters."""
-        columns: dict[str, Sequence[Any]] = dict(self.content.described_by)
+        columns: dict[str, Sequence[Any]] = dict(self.content.described_by) | self.texts()
         if self.content.row_names is not None:
             columns["\0name"] = self.content.row_names
-        if self.content.describe is not None and self.n <= CODES:
-            used = set(self.content.features) | set(columns)
-            lines = [
-                " ".join(str(value) for key, value in self.content.describe(row) if key not in used)
-                for row in range(self.n)
-            ]
-            columns["\0all"] = lines
         return {name: np.asarray([str(value).casefold() for value in values]) for name, values in columns.items()}
 
 
@@ -252,7 +247,7 @@ def save_state(folder: Path, study: Study, state: State, acts: list[Act]) -> lis
     model.save(folder / "model.npz")
     write_page(folder / "report.html", study.of(state))
     texts_of_files = {
-        "labels.csv": study.as_csv(np.arange(study.n), state),
+        "labels.csv": study.as_csv(np.arange(study.n), state, values=False),
         "recipe.toml": recipe_toml(acts, PLAIN_HEAD),
         "recipe.py": recipe_python(acts, PYTHON_HEAD),
     }

@@ -16,7 +16,7 @@ from ..report.payload import ranks
 from .acts import Act, BadMessageError, in_words, one_of, to_act, whole_number
 from .describe import change_between, cluster_details, colouring, snapshot
 from .maps import DRAWN, Sheet, View, load_places, neighbours_view, save_places
-from .session import Session
+from .session import Session, lock
 from .states import State
 from .study import Shares, Study
 
@@ -90,6 +90,7 @@ class Explorer:
         self._stop = {"fit": threading.Event(), "map": threading.Event()}
         self._closing = threading.Event()
         self._lock = threading.RLock()
+        self._held: Any = None
         self._threads = [
             threading.Thread(target=work, name=f"lapmodes-{name}", daemon=True)
             for name, work in (("fit", self._work), ("ahead", self._compute_ahead))
@@ -99,6 +100,8 @@ class Explorer:
 
     def start(self) -> None:
         """Do again what the journal holds, place the rows, and begin to work."""
+        if self.study.workspace is not None:
+            self._held = lock(self.study.workspace)
         self.study.first_view  # noqa: B018 - it takes its time the first time
         self.resumed = self.session.resume()
         self._states[self.version] = self.session.state
@@ -116,6 +119,8 @@ class Explorer:
         for thread in self._threads:
             if thread.is_alive():
                 thread.join(timeout=10)
+        if self._held is not None:
+            self._held.close()
 
     def subscribe(self, watcher: Callable[[Message], None]) -> Callable[[], None]:
         """Be told of everything; returns the function that ends it."""
@@ -244,7 +249,7 @@ class Explorer:
         while (task := self._tasks.get()) is not None and not self._closing.is_set():
             try:
                 if task == "levels":
-                    self.session.base.layers(self._hook_of_closing())
+                    self.session.base.layers(self._hook_of_closing(), n_jobs=1)
                     self._tell({"kind": "levels"})
                 else:
                     self._place_neighbours()

@@ -201,6 +201,7 @@ const viewOf = async (key) => {
 const show = async (key) => {
   const view = await viewOf(key);
   app.map.show(view, { calm: calm.matches });
+  app.map.choose(app.selection);
   $("caption").textContent = view.caption;
   app.map.canvas.setAttribute("aria-label", `Map of ${app.about.n.toLocaleString("en")} rows. ${view.caption} Arrow keys move it, plus and minus zoom, Enter names the row in the middle, s selects all rows in sight.`);
   await placeModes();
@@ -280,6 +281,7 @@ app.select = (rows, add) => {
   for (const row of rows) app.mask[row] = 1;
   app.selection = Uint32Array.from(add ? app.mask.reduce((found, each, row) => (each && found.push(row), found), []) : rows);
   if (app.selection.length) openTab("rows");
+  app.map.choose(app.selection);
   showRows(app);
   repaint();
 };

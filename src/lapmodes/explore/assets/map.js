@@ -3,13 +3,13 @@ import { CELLS, Dots, Pictures, sortIntoCells } from "./dots.js";
 import { shown, ticks } from "./figure.js";
 import { json, posted } from "./link.js";
 
-const TURN = 600;
+const TURN = 600, MARKED = 20000;
 const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 export class PlaneMap {
   // `tell` has pointed(row or -1, x, y), selected(rows, add) and moved(window).
   constructor(box, about, tell, { webgl = true } = {}) {
-    Object.assign(this, { box, about, tell, view: null, modes: [], clusters: [], tool: "move", path: null, near: -1, spot: null, choice: "cluster" });
+    Object.assign(this, { box, about, tell, view: null, modes: [], clusters: [], tool: "move", path: null, near: -1, spot: null, chosen: [], choice: "cluster" });
     const canvas = () => box.appendChild(document.createElement("canvas"));
     this.below = canvas();
     this.canvas = canvas();
@@ -168,6 +168,16 @@ export class PlaneMap {
     context.font = `600 ${many || narrow ? 11 : 13}px system-ui, sans-serif`;
     context.textAlign = "center";
     context.lineJoin = "round";
+    const { positions } = this.view;
+    for (const { hidden, size, exemplar, color } of positions.length && !many ? clusters : []) if (!hidden && size) {
+      context.beginPath(); // the real row that is nearest to the mode
+      context.arc(place.x(positions[2 * exemplar]), place.y(positions[2 * exemplar + 1]), r - 2, 0, 2 * Math.PI);
+      context.lineWidth = 1.5;
+      context.fillStyle = color;
+      context.strokeStyle = ink;
+      context.fill();
+      context.stroke();
+    }
     this.modes.forEach(([a, b], k) => {
       const x = place.x(a), y = place.y(b), cluster = clusters[k];
       if (!cluster || cluster.hidden || !cluster.size || !isFinite(x) || !isFinite(y)) return;
@@ -192,6 +202,8 @@ export class PlaneMap {
   }
   drawHand() {
     const { context, place } = this;
+    context.fillStyle = style("--ink");
+    for (const [x, y] of this.chosen) context.fillRect(place.x(x) - 1.5, place.y(y) - 1.5, 3, 3);
     if (this.spot) {
       context.lineWidth = 2;
       context.strokeStyle = style("--ink");
@@ -232,9 +244,25 @@ export class PlaneMap {
     this.mark(row);
     this.tell.pointed(row, x, y);
   }
-  mark(row) {
+  async mark(row) {
     this.near = row;
-    this.spot = row >= 0 && this.view.positions.length ? [this.view.positions[2 * row], this.view.positions[2 * row + 1]] : null;
+    const [spot] = row < 0 ? [null] : await this.placesOf(Uint32Array.of(row));
+    if (this.near !== row) return;
+    this.spot = spot;
+    this.soon();
+  }
+  // Where rows are; the server is asked where they are too many to be held here.
+  async placesOf(rows) {
+    let { positions } = this.view, at = (i) => rows[i];
+    if (!positions.length) {
+      positions = new Float32Array(await (await posted("places", { view: this.view.key }, rows)).arrayBuffer());
+      at = (i) => i;
+    }
+    return Array.from(rows, (_, i) => [positions[2 * at(i)], positions[2 * at(i) + 1]]);
+  }
+  // Selected rows have a mark of their own where the dots are a picture.
+  async choose(rows) {
+    this.chosen = this.dots || !rows.length ? [] : await this.placesOf(rows.slice(0, MARKED).sort());
     this.soon();
   }
   async inside(corners) {

@@ -255,7 +255,7 @@ export const showCheck = async (app) => {
   const facts = element("dl", undefined, panel);
   facts.className = "pairs facts-list";
   for (const [name, text] of detail.values) { const line = element("div", undefined, facts); element("dt", name, line).dir = "auto"; element("dd", text, line).dir = "auto"; }
-  if (focused) skip.focus();
+  if (focused && !panel.hidden && document.activeElement === document.body) skip.focus();
 };
 
 // ---- acts
