@@ -53,6 +53,10 @@ class Prepared:
     inputs: StartInputs | None
     """What the candidates of a consensus look at."""
 
+    def fitted(self, problem: Problem, solution: Solution) -> Fitted:
+        """A solution with what new points are mapped by."""
+        return Fitted(problem, solution, self.affinity, self.index, self.recall)
+
 
 @dataclass(frozen=True)
 class Fitted:
@@ -156,7 +160,7 @@ def solve(prepared: Prepared, settings: Settings, rng: np.random.RandomState, pr
         left_to_us = settings.lam is None and not isinstance(settings.steps, list)
         solutions = solve_with_all_clusters if left_to_us else solve_path
         for at, solution in solutions(problem, start, settings, step):
-            yield Fitted(at, solution, prepared.affinity, prepared.index, prepared.recall)
+            yield prepared.fitted(at, solution)
 
 
 def solve_with_all_clusters(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
-from scipy.sparse import csr_array, issparse, vstack
+from scipy.sparse import csr_array, csr_matrix, issparse, vstack
 
 Array = NDArray[Any]
 MOST_SIZE = 1000
@@ -33,6 +33,15 @@ def as_rows(Z: Any, dtype: Any, *, sparse: bool) -> Any:
     Z.sum_duplicates()
     Z.eliminate_zeros()
     return Z
+
+
+def as_asked_for(matrix: Any) -> Any:
+    """What users see of a sparse matrix: of the kind that scikit-learn 1.9 and later is set to (`sparse_interface`)."""
+    if not issparse(matrix):
+        return matrix
+    from sklearn import get_config
+
+    return csr_matrix(matrix) if get_config().get("sparse_interface", "sparray") == "spmatrix" else matrix
 
 
 def as_dense(Z: Any) -> Array:

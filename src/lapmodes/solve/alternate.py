@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -55,13 +56,26 @@ def alternate(problem: Problem, start: Start, stopping: Stopping, step: Step = n
         rests = modes.moved <= rest and (lam > 0 or not stopping.exact or same_rows(result.Z, Z))
         Z, seconds = result.Z, (middle - began, perf_counter() - middle)
         history.append((result.energy, result.gap, modes.moved, modes.n_iter, result.n_iter, *seconds))
-        stopped = step(1, f"objective {result.energy:.6g}  gap {result.gap:.1e}  moved {modes.moved:.1e}")
+        said = f"objective {result.energy:.6g}  gap {result.gap:.1e}  moved {modes.moved:.1e}"
+        stopped = step(1, said, partial(_solution, problem, C, term, result, history, Status("stopped")))
     assert term is not None
     entries = Z.data if issparse(Z) else Z
     np.minimum(entries, 1, out=entries)  # a share of 1 may be a rounding error above it
+    status = Status() if rests and result.certified else _trouble(history, result, rests, stopped)
+    return _solution(problem, C, term, result, history, status)[1]
+
+
+def _solution(
+    problem: Problem,
+    C: Array,
+    term: DenseTerm | SparseTerm,
+    result: Assignments,
+    history: list[tuple[float, ...]],
+    status: Status,
+) -> tuple[Problem, Solution]:
+    """The problem, and what has been found by now."""
     rows = np.array(history, dtype=HISTORY)
-    status = Status() if rests and result.certified else _trouble(rows, result, rests, stopped)
-    return Solution(C, Z, result.energy, result.gap, rows, _unreached(problem, term), status)
+    return problem, Solution(C, result.Z, result.energy, result.gap, rows, _unreached(problem, term), status)
 
 
 def _assign(
@@ -81,7 +95,7 @@ def _assign(
     return Assignments(Z, term.energy(Z), 0.0, 1, True)
 
 
-def _trouble(history: Array, result: Assignments, rests: bool, stopped: bool) -> Status:
+def _trouble(history: list[tuple[float, ...]], result: Assignments, rests: bool, stopped: bool) -> Status:
     """How the loop ended."""
     if stopped and not rests:
         return Status("stopped")
@@ -89,7 +103,7 @@ def _trouble(history: Array, result: Assignments, rests: bool, stopped: bool) ->
         return Status(
             "not converged",
             f"The alternation did not rest within {len(history)} iterations (last movement "
-            f"{history['moved'][-1]:.2e}). Raise 'max_iter' or 'tol'.",
+            f"{history[-1][2]:.2e}). Raise 'max_iter' or 'tol'.",
         )
     return Status(
         "not certified",
