@@ -4,13 +4,17 @@ BIN := $(VENV)/bin
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/lapmodes/native/*)
 FILES := $(shell find src -name '*.py')
 
-.PHONY: demo test slow bench lint docs clean
+.PHONY: demo test integrations slow bench lint docs clean
 
 demo: $(VENV)/installed-plot ## draw the paper's figures 2 and 3 into demo/
 	$(BIN)/python -m lapmodes.paper.demo
 
 test: $(VENV)/installed-test ## run the tests
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest tests -n 2
+
+integrations: ## tests against BERTopic, scanpy, skops and others, in .venv-integrations
+	$(MAKE) VENV=.venv-integrations .venv-integrations/installed-integrations
+	OMP_NUM_THREADS=1 .venv-integrations/bin/python -m pytest tests/integrations -m integration
 
 bench: $(VENV)/installed-test ## benchmarks in ten minutes, ratios in results/benchmarks; real data through LAPMODES_DATA
 	$(BIN)/python benchmarks/sweep.py --clusters 20 100 --dtypes float32 --orders local
@@ -36,7 +40,7 @@ docs: $(VENV)/installed-docs ## build the documentation into docs/_build/html; a
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 
 clean:
-	rm -rf $(VENV) build demo docs/_build docs/gallery docs/api/generated
+	rm -rf $(VENV) .venv-integrations build demo docs/_build docs/gallery docs/api/generated
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

@@ -315,7 +315,7 @@ class LaplacianKModes(
         with config_context(array_api_dispatch=False):
             X = validate_data(
                 self,
-                as_numpy(X),
+                X if isinstance(X, np.ndarray) else as_numpy(X),
                 reset=reset,
                 accept_sparse="csr",
                 dtype=[np.float64, np.float32],

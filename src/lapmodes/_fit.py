@@ -160,7 +160,7 @@ def solve(prepared: Prepared, settings: Settings, rng: np.random.RandomState, pr
         left_to_us = settings.lam is None and not isinstance(settings.steps, list)
         solutions = solve_with_all_clusters if left_to_us else solve_path
         for at, solution in solutions(problem, start, settings, step):
-            yield prepared.fitted(at, solution)
+            yield Fitted(at, solution, prepared.affinity, prepared.index, prepared.recall)
 
 
 def solve_with_all_clusters(

@@ -56,7 +56,9 @@ class RowMap:
         if many and not issparse(X) and given.graph is None and given.neighbors is None:
             order = local_order(X if samples is None else X[samples])
             samples = order if samples is None else samples[order]
-        elif given.neighbors is None and _weigh_differently(n, first, weight):
+        elif (
+            (first is not None or weight is not None) and given.neighbors is None and is_weight_table(n, first, weight)
+        ):
             samples = np.flatnonzero(kept)
             samples = samples[order_from_the_middle(X, samples, weight)]
         if samples is None:
@@ -120,10 +122,8 @@ def local_order(X: Array, seed: int = 0) -> Array:
     return Cells.of(X, seed).rows.order.astype(np.intp)
 
 
-def _weigh_differently(n: int, first: Array | None, weight: Array | None) -> bool:
-    """Whether the rows, each with its copies, are a table of weights: fewer than half of them have the same one."""
-    if first is None and weight is None:
-        return False
+def is_weight_table(n: int, first: Array | None, weight: Array | None) -> bool:
+    """Whether fewer than half of the rows, each with its copies, have the same weight."""
     mass = np.bincount(np.arange(n) if first is None else first, weights=weight, minlength=n)
     _, counts = np.unique(mass[mass > 0], return_counts=True)
     return bool(2 * counts.max() < counts.sum())

@@ -56,7 +56,7 @@ def as_numpy(X: Any) -> Any:
 
     Arrays in main memory are not copied.
     """
-    if isinstance(X, np.ndarray) or not (hasattr(X, "__dlpack__") and hasattr(X, "shape")):
+    if not (hasattr(X, "__dlpack__") and hasattr(X, "shape")):
         return X
     X = X.detach() if hasattr(X, "detach") else X
     try:
