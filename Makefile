@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/lapmodes/native/*)
 FILES := $(shell find src -name '*.py')
 
-.PHONY: demo test test-oldest slow bench fuzz faults sanitize licences lint docs clean
+.PHONY: demo test test-oldest integrations slow bench fuzz faults sanitize licences lint docs clean
 
 MINUTES ?= 5
 TIMES ?= 100
@@ -31,6 +31,10 @@ sanitize: $(VENV)/installed-test ## the native core under AddressSanitizer, Unde
 licences: $(VENV)/installed-test ## list what the library depends on, with versions and licences
 	$(BIN)/python .ci/licences.py
 
+integrations: ## tests against BERTopic, scanpy, skops and others, in .venv-integrations
+	$(MAKE) VENV=.venv-integrations .venv-integrations/installed-integrations
+	OMP_NUM_THREADS=1 .venv-integrations/bin/python -m pytest tests/integrations -m integration
+
 bench: $(VENV)/installed-test ## benchmarks in ten minutes, ratios in results/benchmarks; real data through LAPMODES_DATA
 	$(BIN)/python benchmarks/sweep.py --clusters 20 100 --dtypes float32 --orders local
 	$(BIN)/python benchmarks/zstep.py --only spirals --repeats 1
@@ -55,7 +59,7 @@ docs: $(VENV)/installed-docs ## build the documentation into docs/_build/html; a
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 
 clean:
-	rm -rf $(VENV) build demo docs/_build docs/gallery docs/api/generated
+	rm -rf $(VENV) .venv-integrations build demo docs/_build docs/gallery docs/api/generated
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

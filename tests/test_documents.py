@@ -117,8 +117,8 @@ def test_code_is_not_cut_off_on_a_page(document):
 
 
 QUOTED = re.compile(r"\d+\.\d+|\d+(?= %)")
-VERSIONS = {"0.1", "0.2", "3.11", "1406.3895"}
-"""Of the library, of Python, and the paper's number."""
+VERSIONS = {"0.1", "0.2", "3.11", "1.6", "1.9", "1406.3895"}
+"""Of the library, of Python and scikit-learn, and the paper's number."""
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,19 @@ import sys
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.cluster import KMeans
+from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from lapmodes import KModes, LaplacianKMeans, LaplacianKModes
+from lapmodes._rows import modularity
 from lapmodes.metrics import (
     adjusted_rand,
     assignment_entropy,
     clustering_accuracy,
+    model_score,
     neighbor_log_density,
     normalized_mutual_info,
     outlier_scores,
@@ -249,3 +255,38 @@ def test_density_without_a_graph_or_a_bandwidth(model):
 def test_bad_points_are_explained(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_modularity_is_that_of_the_definition():
+    rng = np.random.default_rng(0)
+    A = sp.random_array((30, 30), density=0.2, rng=rng)
+    W, labels = sp.csr_array(A + A.T), rng.integers(0, 4, 30)
+    degrees, same = W.sum(axis=1), labels[:, None] == labels
+    expected = ((W.toarray() - np.outer(degrees, degrees) / degrees.sum()) * same).sum() / degrees.sum()
+    assert modularity(W, labels) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    "make", [lambda k: LaplacianKModes(k, random_state=0), lambda k: KMeans(k, n_init=1, random_state=0)]
+)
+def test_model_score_is_highest_for_the_true_number_of_clusters(make):
+    X, _ = make_blobs(240, centers=4, cluster_std=0.6, random_state=0)
+    found = {k: model_score(make(k).fit(X[::2]), X[1::2], None) for k in (1, 2, 3, 4, 5, 6)}
+    assert max(found, key=found.get) == 4
+    assert found[1] == 0 and max(found.values()) <= 1
+
+
+def test_model_score_of_a_pipeline_sees_what_its_last_step_sees():
+    X, _ = make_blobs(200, centers=3, random_state=1)
+    X = X * [1, 1000]
+    model = make_pipeline(StandardScaler(), LaplacianKModes(3, random_state=0)).fit(X[::2])
+    scaled = StandardScaler().fit(X[::2])
+    plain = LaplacianKModes(3, random_state=0).fit(scaled.transform(X[::2]))
+    assert model_score(model, X[1::2]) == pytest.approx(model_score(plain, scaled.transform(X[1::2])), abs=0.02)
+
+
+def test_model_score_of_noise_is_low():
+    X = np.random.default_rng(0).uniform(size=(300, 2))
+    noise = model_score(LaplacianKModes(5, random_state=0).fit(X[::2]), X[1::2])
+    Y, _ = make_blobs(300, centers=5, cluster_std=0.5, random_state=3)
+    assert noise < 0.8 * model_score(LaplacianKModes(5, random_state=0).fit(Y[::2]), Y[1::2])

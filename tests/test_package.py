@@ -27,6 +27,7 @@ ROOMS = {
     | {"_persistence", "_row_map", "_settings", "_validation", "_warnings"},
     "report": {"plotting", "metrics", "_persistence", "_records", "_rows"},
     "files": {"distributed", "scaling", "_persistence", "_archives", "_records", "_rows"},
+    "tl": {"layers", "_estimator", "_records", "_rows"},
     "baselines": {"paper"},
     "datasets": {"paper"},
     "paper": BASE
@@ -169,9 +170,8 @@ def test_imports_are_seen_in_all_their_forms(tmp_path, monkeypatch, source, room
 
 def test_the_house_stays_small():
     """A file is a chapter; what costs a reader is the number of places."""
-    assert (
-        len([file for file in FILES if room_of(file) not in APART]) <= 116
-    )  # cli/explore.py is the explorer's twelfth
+    own = [file for file in FILES if room_of(file) not in APART]
+    assert len(own) <= 117  # with cli/explore.py, the explorer's twelfth, and tl.py
     assert all(len([file for file in FILES if room_of(file) == room]) <= most for room, most in APART.items())
     native = Path(__file__).parent.parent / "src" / "lapmodes" / "native"
     lines = {file: len(file.read_text(encoding="utf-8").splitlines()) for file in [*FILES, *native.glob("*.[hc]pp")]}

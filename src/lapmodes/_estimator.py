@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from ._fit import Prepared, prepare, solve
 from ._n_clusters import choose_n_clusters
-from ._persistence import save_model
+from ._persistence import Persistent
 from ._predict import NewPoints, Trained
 from ._progress import Progress, watch
 from ._records import Array, Units
 from ._row_map import RowMap
-from ._rows import largest_values
+from ._rows import as_asked_for, largest_values
 from ._settings import CONSTRAINTS, OldAttribute, Settings, doubts_about, in_units, refuses_old_names, resolve_settings
 from ._validation import (
     MANY_ENTRIES,
     Given,
+    as_numpy,
     canonical,
     check_dense_fits,
     check_given,
@@ -46,7 +48,13 @@ except ImportError:  # scikit-learn before 1.9
         return method
 
 
-class LaplacianKModes(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, NewPoints, ClusterMixin, BaseEstimator):
+DOCUMENTATION = "https://lapmodes.readthedocs.io/en/stable/"
+"""Where the HTML representation of a model links to."""
+
+
+class LaplacianKModes(
+    CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, NewPoints, Persistent, ClusterMixin, BaseEstimator
+):
     """Laplacian K-modes clustering.
 
     Finds exactly K clusters of any shape, a mode (a point of high density that looks like the data) for
@@ -173,6 +181,8 @@ class LaplacianKModes(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, New
     1.0
     """
 
+    _doc_link_module = "lapmodes"
+    _doc_link_template = DOCUMENTATION + "api/generated/lapmodes.{estimator_name}.html"
     votes_ = OldAttribute("prior_")
     anchor_ = OldAttribute("prior_weight")
     path_ = OldAttribute("lapmodes.fit_path, which yields a fitted model for each step")
@@ -256,15 +266,17 @@ class LaplacianKModes(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, New
         """
         given = {"graph": graph, "neighbors": neighbors, "sample_weight": sample_weight}
         given |= {"partial_labels": partial_labels, "must_link": must_link}
-        with watch(self, self.verbose) as progress:
+        with watch(self, self.verbose, X, y) as progress:
             settings, rows, prepared = self._prepare(X, given, progress)
+            rule = settings.n_neighbors, settings.metric, settings.laplacian
+            progress.attributes_of = lambda found: self._as_if_fitted(Trained(prepared.fitted(*found), rows, *rule))
             rng = check_random_state(self.random_state)
             runs = (list(solve(prepared, settings, rng, progress))[-1] for _ in range(settings.n_init))
             # No trouble first; then the lam asked for, which 'auto' may lower; then a low objective.
             best = min(
                 runs, key=lambda run: (bool(run.solution.status.message), -run.problem.lam, run.solution.objective)
             )
-            self._store(Trained(best, rows, settings.n_neighbors, settings.metric, settings.laplacian))
+            self._store(Trained(best, rows, *rule))
         if best.solution.status.message:
             warn_of(best.solution.status)
         return self
@@ -308,10 +320,11 @@ class LaplacianKModes(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, New
 
     def _validate(self, X: Any, reset: bool) -> Any:
         """X as a finite array or canonical CSR matrix, its rows of unit length for the cosine metric."""
-        with np.errstate(over="ignore", invalid="ignore"):  # sums of huge numbers, by which finite ones are known
+        quiet = np.errstate(over="ignore", invalid="ignore")  # sums of huge numbers, by which finite ones are known
+        with config_context(array_api_dispatch=False), quiet:
             X = validate_data(
                 self,
-                X,
+                X if isinstance(X, np.ndarray) else as_numpy(X),
                 reset=reset,
                 accept_sparse="csr",
                 dtype=[np.float64, np.float32],
@@ -326,7 +339,7 @@ class LaplacianKModes(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, New
         """Everything that a user reads, in the order of the samples; `graph` is the affinity, if that is known."""
         rows, problem, solution = trained.rows, trained.fitted.problem, trained.fitted.solution
         units, power = problem.points.units, 2 if problem.in_kmeans_limit else 0
-        self.assignments_ = rows.spread(solution.Z)
+        self.assignments_ = as_asked_for(rows.spread(solution.Z))
         self.labels_ = rows.spread(solution.labels)
         self.probabilities_ = largest_values(self.assignments_)
         self.cluster_centers_ = units.outside(solution.C)
@@ -342,31 +355,24 @@ class LaplacianKModes(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, New
         self.lam_ = float(units.outside(problem.lam, power))
         width = units.outside(problem.bandwidth)
         self.bandwidth_ = rows.spread(width) if np.ndim(width) else float(width)
-        self.prior_ = rows.spread(problem.prior)
-        self.graph_ = rows.spread_graph(problem.graph.affinity) if graph is None else graph
+        self.prior_ = as_asked_for(rows.spread(problem.prior))
+        self.graph_ = as_asked_for(rows.spread_graph(problem.graph.affinity)) if graph is None else graph
         self.n_components_ = int(problem.graph.component.max()) + 1
         self.neighbor_recall_ = trained.fitted.recall
         self.graph_given_ = trained.fitted.affinity is None and problem.lam > 0
         self._n_features_out = solution.C.shape[0]
         self._trained = trained
 
+    def _as_if_fitted(self, trained: Trained) -> dict[str, Any]:
+        """The attributes that this model would have if the fit had ended here; for scikit-learn's callbacks."""
+        model = copy(self)
+        model._store(trained)
+        return model.__dict__
+
     def fit_predict(self, X: Any, y: Any = None, **fit_params: Any) -> Array:
         """Cluster the rows of X and return `labels_`."""
         labels: Array = self.fit(X, y, **fit_params).labels_
         return labels
-
-    def save(self, file: str | os.PathLike[str], notes: dict[str, str] | None = None) -> None:
-        """Write the fitted model to one `.npz` file, without pickle; :func:`lapmodes.load` reads it.
-
-        Parameters
-        ----------
-        file : path
-            Written whole or not at all.
-        notes : dict of str to str, optional
-            Texts that are kept with the model; :func:`lapmodes.load` gives them back as `notes_`.
-        """
-        check_is_fitted(self)
-        save_model(self, file, notes)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

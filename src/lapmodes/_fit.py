@@ -53,6 +53,10 @@ class Prepared:
     inputs: StartInputs | None
     """What the candidates of a consensus look at."""
 
+    def fitted(self, problem: Problem, solution: Solution) -> Fitted:
+        """A solution with what new points are mapped by."""
+        return Fitted(problem, solution, self.affinity, self.index, self.recall)
+
 
 @dataclass(frozen=True)
 class Fitted:

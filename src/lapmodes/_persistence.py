@@ -13,6 +13,8 @@ from uuid import uuid4
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from ._archives import check_archive, check_arrays
 from ._fit import Fitted
@@ -292,3 +294,61 @@ def atomic_write(file: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     except BaseException:
         partial.unlink(missing_ok=True)
         raise
+
+
+STORED = (
+    *(
+        "assignments_",
+        "labels_",
+        "probabilities_",
+        "cluster_centers_",
+        "n_clusters_",
+        "exemplars_",
+        "objective_",
+        "gap_",
+    ),
+    *("status_", "n_iter_", "history_", "lam_", "bandwidth_", "prior_", "graph_", "n_components_", "neighbor_recall_"),
+    *("graph_given_", "_n_features_out", "_trained"),
+)
+"""What `_store` writes, and what a pickle can therefore leave out."""
+
+
+class Persistent(BaseEstimator):
+    """Fitted models in files, and as what pickle, joblib and skops see of them."""
+
+    notes_: dict[str, str]
+
+    def save(self, file: str | os.PathLike[str], notes: dict[str, str] | None = None) -> None:
+        """Write the fitted model to one `.npz` file, without pickle; :func:`lapmodes.load` reads it.
+
+        Parameters
+        ----------
+        file : path
+            Written whole or not at all.
+        notes : dict of str to str, optional
+            Texts that are kept with the model; :func:`lapmodes.load` gives them back as `notes_`.
+        """
+        check_is_fitted(self)
+        save_model(self, file, notes)
+
+    def __copy__(self) -> Any:
+        model = type(self).__new__(type(self))
+        model.__dict__.update(self.__dict__)
+        return model
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Parameters, and what was fitted as plain values and arrays: no tree, no record, nothing to distrust."""
+        state: dict[str, Any] = dict(super().__getstate__())
+        if "_trained" in state:
+            state = {name: value for name, value in state.items() if name not in STORED}
+            state["_fitted"] = {"header": _header(self, {}), "arrays": _arrays(self)}
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        state = dict(state)
+        fitted = state.pop("_fitted", None)
+        super().__setstate__(state)
+        if fitted is not None:
+            _restore(self, fitted["header"], fitted["arrays"])
+            del self.notes_  # there are some only if the state says so
+            self.__dict__.update(state)

@@ -17,14 +17,14 @@ from sklearn.utils.validation import check_is_fitted
 from ._fit import Fitted, resolve_bandwidth
 from ._records import MANY_POINTS, Array, Neighbors, Points, Units
 from ._row_map import RowFinder, RowMap
-from ._rows import as_dense, as_rows, column_sums, scaled_rows, with_unit_sums
+from ._rows import as_asked_for, as_dense, as_rows, column_sums, scaled_rows, with_unit_sums
 from ._settings import effective_threads
 from ._validation import MANY_ENTRIES, check_cross_graph, check_dense_fits, in_reach
 from .graph.affinity import directed, neighbors_needed
 from .graph.neighbors import NeighborIndex, make_index
 from .metrics import outlier_scores
 from .solve.mapping import LOWEST, Reference, Tails, fit_tails, log_cluster_sums, map_points
-from .solve.objective import kernel_values
+from .solve.objective import distances_to_modes, kernel_values
 
 CHUNK_ROWS = 2**16
 CHUNK_ENTRIES = 2**22
@@ -106,7 +106,7 @@ class NewPoints(TransformerMixin):
         X, trained, threads = self._checked(X), self._trained, effective_threads(self.n_jobs)
         if issparse(trained.fitted.solution.Z):
             chunks = map_chunks(trained, X, graph, threads)
-            return csr_array(vstack([as_rows(Z, Z.dtype, sparse=True) for _, Z in chunks]))
+            return as_asked_for(csr_array(vstack([as_rows(Z, Z.dtype, sparse=True) for _, Z in chunks])))
         if X.shape[0] * trained.n_clusters > MANY_ENTRIES:
             check_dense_fits(X.shape[0], trained.n_clusters, trained.X.dtype, arrays=1)
         whole = np.empty((X.shape[0], trained.n_clusters), dtype=trained.X.dtype)
@@ -129,7 +129,7 @@ class NewPoints(TransformerMixin):
         X, trained, threads = self._checked(X), self._trained, effective_threads(self.n_jobs)
         points, C = Points(X, threads), trained.fitted.solution.C
         if trained.fitted.problem.in_kmeans_limit:
-            return trained.units.outside(np.sqrt(-kernel_values(points, C, 1.0, squared=True)))
+            return trained.units.outside(distances_to_modes(points, C))
         return kernel_values(points, C, trained.widths(trained.neighbors_of(X), threads))
 
     @available_if(_has_density)  # type: ignore[untyped-decorator]

@@ -9,16 +9,21 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, TextIO
 
 Step = Callable[..., bool]
-"""step(n=1, info="") advances the running phase; True asks it to stop early."""
+"""step(n=1, info="", found=None) advances the running phase; True asks it to stop early. `found` is called by those who
+want to see what has been found so far."""
+Found = Callable[[], Any]
 
 
-def no_step(n: int = 1, info: str = "") -> bool:
+def no_step(n: int = 1, info: str = "", found: Found | None = None) -> bool:
     """A step that nobody watches."""
     return False
 
 
 class Progress:
     """Silent progress; subclasses show it."""
+
+    attributes_of: Callable[[Any], dict[str, Any]] | None = None
+    """From what was found so far to the attributes of a model that was fitted up to there; None: not yet known."""
 
     @contextmanager
     def phase(self, name: str, total: int | None = None) -> Iterator[Step]:
@@ -44,7 +49,7 @@ class BarProgress(Progress):
             self._stream.write(f"{line:<100}{end}")
             self._stream.flush()
 
-        def step(n: int = 1, info: str = "") -> bool:
+        def step(n: int = 1, info: str = "", found: Found | None = None) -> bool:
             nonlocal done, drawn, last
             done, last = done + n, info
             now = time.perf_counter()
@@ -70,7 +75,7 @@ class CallableProgress(Progress):
         """Hand each step to the callable."""
         done = 0
 
-        def step(n: int = 1, info: str = "") -> bool:
+        def step(n: int = 1, info: str = "", found: Found | None = None) -> bool:
             nonlocal done
             done += n
             return bool(self._callback(name, done, total, info))
@@ -81,23 +86,33 @@ class CallableProgress(Progress):
 class ContextProgress(Progress):
     """Hands phases and steps to a scikit-learn callback context (scikit-learn 1.9 and later)."""
 
-    def __init__(self, estimator: Any, context: Any) -> None:
-        self._estimator = estimator
+    def __init__(self, estimator: Any, context: Any, X: Any, y: Any) -> None:
         self._context = context
+        self._seen = {"estimator": estimator, "X": X, "y": y}
+
+    def begin(self) -> None:
+        """The fit begins."""
+        self._context.call_on_fit_task_begin(**self._seen)
+
+    def end(self, attributes: Callable[[], dict[str, Any]]) -> None:
+        """The fit has ended; `attributes` are those of the fitted model."""
+        self._context.call_on_fit_task_end(**self._seen, reconstruction_attributes=attributes)
 
     @contextmanager
     def phase(self, name: str, total: int | None = None) -> Iterator[Step]:
         """A subtask of the fit, with a subtask for each step."""
         context = self._context.subcontext(task_name=name, max_subtasks=None)
-        context.call_on_fit_task_begin(estimator=self._estimator)
+        context.call_on_fit_task_begin(**self._seen)
+        last = None
 
-        def step(n: int = 1, info: str = "") -> bool:
-            inner = context.subcontext(task_name="step")
-            inner.call_on_fit_task_begin(estimator=self._estimator)
-            return bool(inner.call_on_fit_task_end(estimator=self._estimator))
+        def step(n: int = 1, info: str = "", found: Found | None = None) -> bool:
+            nonlocal last
+            last, inner = found, context.subcontext(task_name="step")
+            inner.call_on_fit_task_begin(**self._seen)
+            return bool(inner.call_on_fit_task_end(**self._seen, reconstruction_attributes=found))
 
         yield step
-        context.call_on_fit_task_end(estimator=self._estimator)
+        context.call_on_fit_task_end(**self._seen, reconstruction_attributes=last)
 
 
 class ManyProgress(Progress):
@@ -112,15 +127,17 @@ class ManyProgress(Progress):
         with ExitStack() as stack:
             steps = [stack.enter_context(watcher.phase(name, total)) for watcher in self._watchers]
 
-            def step(n: int = 1, info: str = "") -> bool:
-                answers = [each(n, info) for each in steps]
+            def step(n: int = 1, info: str = "", found: Found | None = None) -> bool:
+                attributes_of = self.attributes_of
+                seen = None if found is None or attributes_of is None else lambda: attributes_of(found())
+                answers = [each(n, info, seen) for each in steps]
                 return any(answers)
 
             yield step
 
 
 @contextmanager
-def watch(estimator: Any, verbose: Any) -> Iterator[Progress]:
+def watch(estimator: Any, verbose: Any, X: Any = None, y: Any = None) -> Iterator[Progress]:
     """What watches a fit: bars (True) or a callable, and the callbacks that scikit-learn attached to the estimator."""
     watchers: list[Progress] = []
     if verbose:
@@ -129,6 +146,7 @@ def watch(estimator: Any, verbose: Any) -> Iterator[Progress]:
         yield ManyProgress(watchers) if watchers else Progress()
         return
     context = estimator._init_callback_context(max_subtasks=None)
-    context.call_on_fit_task_begin(estimator=estimator)
-    yield ManyProgress([*watchers, ContextProgress(estimator, context)])
-    context.call_on_fit_task_end(estimator=estimator)
+    watcher = ContextProgress(estimator, context, X, y)
+    watcher.begin()
+    yield ManyProgress([*watchers, watcher])
+    watcher.end(lambda: vars(estimator).copy())

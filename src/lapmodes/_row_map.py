@@ -24,6 +24,8 @@ from .graph.neighbors import TREE_DIMENSIONS, make_index
 ORDERED_ROWS = 50_000
 """Up to this many points, all that is known of them fits into the cache in any order."""
 LEAF_ROWS = 256
+PLACES = 9
+"""Decimal places to which distances from the mean are compared: rounding must not decide the order."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,11 @@ class RowMap:
         if many and not issparse(X) and given.graph is None and given.neighbors is None:
             order = local_order(X if samples is None else X[samples], threads=threads)
             samples = order if samples is None else samples[order]
+        elif (
+            (first is not None or weight is not None) and given.neighbors is None and is_weight_table(n, first, weight)
+        ):
+            samples = np.flatnonzero(kept)
+            samples = samples[order_from_the_middle(X, samples, weight)]
         if samples is None:
             return RowMap(n)
         row_of = np.full(n, -1, dtype=np.intp)
@@ -113,6 +120,29 @@ def local_order(X: Array, seed: int = 0, threads: int = 1) -> Array:
     if X.shape[1] <= TREE_DIMENSIONS:
         return np.asarray(cKDTree(X, leafsize=LEAF_ROWS, balanced_tree=False).indices)
     return Cells.of(X, seed, threads).rows.order.astype(np.intp)
+
+
+def is_weight_table(n: int, first: Array | None, weight: Array | None) -> bool:
+    """Whether fewer than half of the rows, each with its copies, have the same weight."""
+    mass = np.bincount(np.arange(n) if first is None else first, weights=weight, minlength=n)
+    _, counts = np.unique(mass[mass > 0], return_counts=True)
+    return bool(2 * counts.max() < counts.sum())
+
+
+def order_from_the_middle(X: Any, samples: Array, weight: Array | None) -> Array:
+    """These samples by their distance from the mean of all, equally far ones as they come.
+
+    A sample of weight 2 and two equal samples then have the same place among the rows, whatever the order in which the
+    samples came, so that the same random draws mean the same rows. A rotation does not change the order either.
+    """
+    weight = np.ones(X.shape[0]) if weight is None else weight.astype(np.float64)
+    mean = np.asarray(X.T @ weight, dtype=np.float64).ravel() / weight.sum()
+    rows = X[samples]
+    if issparse(rows):
+        squared = np.asarray(rows.multiply(rows).sum(axis=1)).ravel() - 2 * (rows @ mean) + mean @ mean
+    else:
+        squared = np.square(rows - mean).sum(axis=1)
+    return np.argsort(np.round(squared / (squared.max() or 1.0), PLACES), kind="stable")
 
 
 def first_equal_rows(X: Any, threads: int, labels: Array | None = None, weight: Array | None = None) -> Array | None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
-from scipy.sparse import csr_array, issparse, vstack
+from scipy.sparse import csr_array, csr_matrix, issparse, vstack
 
 Array = NDArray[Any]
 MOST_SIZE = 1000
@@ -36,6 +36,15 @@ def as_rows(Z: Any, dtype: Any, *, sparse: bool) -> Any:
     Z.sum_duplicates()
     Z.eliminate_zeros()
     return Z
+
+
+def as_asked_for(matrix: Any) -> Any:
+    """What users see of a sparse matrix: of the kind that scikit-learn 1.9 and later is set to (`sparse_interface`)."""
+    if not issparse(matrix):
+        return matrix
+    from sklearn import get_config
+
+    return csr_matrix(matrix) if get_config().get("sparse_interface", "sparray") == "spmatrix" else matrix
 
 
 def as_dense(Z: Any) -> Array:
@@ -222,6 +231,22 @@ def divided_column(shares: Any, columns: Array, votes: Array) -> Any:
     others = csr_array((np.ones(keep.size), (keep, keep)), shape=(K, wide))
     parts = csr_array(as_dense(shares[:, columns[:1]]) * votes) @ one_hot(columns, wide, np.float64, sparse=True)
     return csr_array(csr_array(shares) @ others + parts)
+
+
+def modularity(graph: Any, labels: Array) -> float:
+    """Share of a graph's weight within clusters, minus what it would be if ends were drawn by their degrees."""
+    degrees = np.asarray(graph.sum(axis=1)).ravel()
+    start = np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))
+    inside = graph.data[labels[start] == labels[graph.indices]].sum()
+    return float(inside / degrees.sum() - np.square(np.bincount(labels, degrees) / degrees.sum()).sum())
+
+
+def numbered(labels: Array) -> Array:
+    """Labels as integers from 0; objects may be of types that cannot be sorted."""
+    if labels.dtype != object:
+        return np.asarray(np.unique(labels, return_inverse=True)[1])
+    number = {label: i for i, label in enumerate(dict.fromkeys(labels))}
+    return np.array([number[label] for label in labels])
 
 
 # Rows on their way.

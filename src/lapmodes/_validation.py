@@ -51,6 +51,27 @@ def parameter_error(owner: str, name: str, expected: str, got: Any, hint: str = 
     return ValueError(f"The {name!r} parameter of {owner} must be {expected}. Got {shown} instead.{hint}")
 
 
+def as_numpy(X: Any) -> Any:
+    """An array of another library (PyTorch, JAX, any that follows the array API) as NumPy's; anything else as it is.
+
+    Arrays in main memory are not copied.
+    """
+    if not (hasattr(X, "__dlpack__") and hasattr(X, "shape")):
+        return X
+    X = X.detach() if hasattr(X, "detach") else X
+    try:
+        return np.from_dlpack(X)
+    except Exception as error:
+        try:
+            return np.asarray(X)
+        except Exception:
+            place = getattr(X, "device", "another device")
+            raise TypeError(
+                f"X must be in main memory and of a type that NumPy knows. Got a {type(X).__module__}."
+                f"{type(X).__name__} of {X.dtype} on {place}: pass for example X.float().cpu()."
+            ) from error
+
+
 def canonical(X: Any) -> Any:
     """A CSR array with sorted columns and no duplicate entries; the caller's matrix is left alone."""
     X = csr_array(X)

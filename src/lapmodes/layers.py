@@ -321,7 +321,7 @@ def _solve(prepared: Prepared, settings: Settings, votes: Any, step: Step) -> Fi
     start = Start(dense_modes(problem.points, problem.graph, votes), votes, votes)
     solutions = solve_with_all_clusters if settings.lam is None else solve_path
     at, solution = list(solutions(problem, start, settings, step))[-1]
-    return Fitted(at, solution, prepared.affinity, prepared.index, prepared.recall)
+    return prepared.fitted(at, solution)
 
 
 def nest(fitted: list[Fitted], settings: Settings, reference: int, step: Step) -> list[Fitted]:

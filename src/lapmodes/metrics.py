@@ -10,12 +10,14 @@ from scipy.sparse import coo_array, csr_array, issparse
 from scipy.special import entr
 
 from ._records import Array
-from ._rows import largest_columns
+from ._rows import largest_columns, modularity, numbered
 from .solve.mapping import Tails, fit_tails
 
 AVERAGES = ("max", "min", "geometric", "arithmetic")
 DENSITY_NEIGHBORS = 7
 """Neighbours by which the density is judged where a model has no graph."""
+SCORE_NEIGHBORS = 10
+"""Neighbours by which a whole clustering is judged."""
 CHUNK_ENTRIES = 2**22
 """Numbers of the edges' coordinates that are held at once."""
 
@@ -152,6 +154,48 @@ def purity(y_true: Any, y_pred: Any, *, noise: Any = None) -> float:
     """
     counts = _contingency(y_true, y_pred, noise)
     return float(counts.max(axis=0).sum() / counts.sum())
+
+
+def model_score(model: Any, X: Any, y: Any = None) -> float:
+    """How good a fitted clustering is, without labels: a scorer for GridSearchCV, Optuna and the like.
+
+    Two things count, and are multiplied. *Reproducible*: a new fit to `X` and the model's prediction for `X` agree
+    (adjusted Rand index, at least 0). *Separated*: neighbours are in the same cluster more often than by chance
+    (modularity of the prediction on the graph of each row's 10 nearest). `X` should be rows that the model has not
+    seen, as in cross-validation; for those of its own fit only the second means something.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted clustering with `predict`, or a pipeline that ends in one; neighbours are those in front of its end.
+    X : array-like or CSR matrix of shape (n_samples, n_features)
+        Rows to judge by.
+    y : ignored
+        Searches pass it on.
+
+    Returns
+    -------
+    float
+        At most 1, higher is better; 0 for one cluster.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from lapmodes import LaplacianKModes
+    >>> from lapmodes.metrics import model_score
+    >>> X, _ = make_blobs(200, centers=4, random_state=0, cluster_std=0.6)
+    >>> search = GridSearchCV(LaplacianKModes(random_state=0), {"n_clusters": [2, 3, 4, 5]}, scoring=model_score, cv=2)
+    >>> search.fit(X).best_params_
+    {'n_clusters': 4}
+    """
+    from sklearn.base import clone
+    from sklearn.neighbors import kneighbors_graph
+
+    labels, again = np.asarray(model.predict(X)), clone(model).fit_predict(X)
+    seen, last = (model[:-1].transform(X), model[-1]) if hasattr(model, "steps") else (X, model)
+    near = kneighbors_graph(seen, min(SCORE_NEIGHBORS, len(labels) - 1), metric=getattr(last, "metric", "euclidean"))
+    return max(adjusted_rand(labels, again), 0.0) * modularity(csr_array(near.maximum(near.T)), numbered(labels))
 
 
 def assignment_entropy(assignments: Any) -> Array:
@@ -343,7 +387,7 @@ def _codes(y_true: Any, y_pred: Any, noise: Any) -> tuple[Array, Array]:
     if truth.size == 0:
         left = "" if noise is None else f" besides the noise {noise!r}"
         raise ValueError(f"'y_true' must have at least one label{left}. Got none.")
-    return _numbered(truth), _numbered(found)
+    return numbered(truth), numbered(found)
 
 
 def _labels(name: str, y: Any) -> Array:
@@ -351,11 +395,3 @@ def _labels(name: str, y: Any) -> Array:
     if labels.ndim != 1:
         raise ValueError(f"{name!r} must be one label a point, shape (n_samples,). Got shape {labels.shape}.")
     return labels
-
-
-def _numbered(labels: Array) -> Array:
-    """Labels as integers from 0; objects may be of types that cannot be sorted."""
-    if labels.dtype != object:
-        return np.asarray(np.unique(labels, return_inverse=True)[1])
-    number = {label: i for i, label in enumerate(dict.fromkeys(labels))}
-    return np.array([number[label] for label in labels])

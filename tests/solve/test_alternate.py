@@ -18,7 +18,7 @@ from lapmodes.solve.objective import nearest_mode
 from lapmodes.start.k_means import start_from_modes
 
 
-def solved(X, lam, sigma, stopping=Stopping(), K=4, *, sparse=False, step=lambda n, info: False, **terms):  # noqa: B008
+def solved(X, lam, sigma, stopping=Stopping(), K=4, *, sparse=False, step=lambda n, info, found: False, **terms):  # noqa: B008
     problem = Problem(Points(X), build_graph(neighbor_graph(X, 5).astype(X.dtype)), lam, sigma, **terms)
     return problem, alternate(problem, start_from_modes(problem.points, X[:K].copy(), sparse=sparse), stopping, step)
 
@@ -99,7 +99,7 @@ def test_points_that_no_kernel_reaches_are_said():
 
 def test_step_can_stop_the_work():
     X = np.random.default_rng(0).normal(size=(100, 2))
-    _, found = solved(X, 0.1, 0.7, Stopping(tol=0), step=lambda n, info: True)
+    _, found = solved(X, 0.1, 0.7, Stopping(tol=0), step=lambda n, info, found: True)
     assert len(found.history) == 1 and found.status.name == "stopped"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -61,16 +62,29 @@ def alternate(problem: Problem, start: Start, stopping: Stopping, step: Step = n
         rests = modes.moved <= rest and (lam > 0 or not stopping.exact or same_rows(result.Z, Z))
         Z, seconds = result.Z, (middle - began, perf_counter() - middle)
         history.append((result.energy, result.gap, modes.moved, modes.n_iter, result.n_iter, *seconds))
-        stopped = step(1, f"objective {result.energy:.6g}  gap {result.gap:.1e}  moved {modes.moved:.1e}")
+        said = f"objective {result.energy:.6g}  gap {result.gap:.1e}  moved {modes.moved:.1e}"
+        stopped = step(1, said, partial(_solution, problem, C, term, result, history, Status("stopped")))
     assert term is not None
     assert result is not None
     entries = Z.data if issparse(Z) else Z
     np.minimum(entries, 1, out=entries)  # a share of 1 may be a rounding error above it
     if Z.dtype == np.float32:
         Z = with_unit_sums(Z)
+    status = status_of(np.array(history, dtype=HISTORY), result.certified, rests, stopped)
+    return _solution(problem, C, term, replace(result, Z=Z), history, status)[1]
+
+
+def _solution(
+    problem: Problem,
+    C: Array,
+    term: DenseTerm | SparseTerm,
+    result: Assignments,
+    history: list[tuple[float, ...]],
+    status: Status,
+) -> tuple[Problem, Solution]:
+    """The problem, and what has been found by now."""
     rows = np.array(history, dtype=HISTORY)
-    status = status_of(rows, result.certified, rests, stopped)
-    return Solution(C, Z, result.energy, result.gap, rows, _unreached(problem, term), status)
+    return problem, Solution(C, result.Z, result.energy, result.gap, rows, _unreached(problem, term), status)
 
 
 def _assign(
@@ -100,7 +114,7 @@ def status_of(history: Array, certified: bool, rests: bool, stopped: bool) -> St
         return Status(
             "not converged",
             f"The alternation did not rest within {len(history)} iterations (last movement "
-            f"{history['moved'][-1]:.2e}). Raise 'max_iter' or 'tol'.",
+            f"{history[-1][2]:.2e}). Raise 'max_iter' or 'tol'.",
         )
     return Status(
         "not certified",

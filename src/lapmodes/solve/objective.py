@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from .. import _native
 from .._records import Array, Certificate, Graph, Points
@@ -74,6 +75,15 @@ def nearest_points(points: Points, C: Array) -> Array:
         nearer = value > best
         nearest[nearer], best[nearer] = rows.start + at[nearer], value[nearer]
     return nearest
+
+
+def distances_to_modes(points: Points, C: Array) -> Array:
+    """Distances (N, K); those of sparse rows that are only rounding, whose root would not be small, are zero."""
+    squared = -kernel_values(points, C, 1.0, squared=True)
+    if issparse(points.X):
+        scale = points.arrays[3][:, None] + np.einsum("kd,kd->k", C, C)
+        squared[squared <= 8 * np.finfo(squared.dtype).eps * scale] = 0
+    return np.sqrt(squared)
 
 
 def certify(graph: Graph, B: Array, lam: float, Z: Array, threads: int = 1) -> Certificate:
