@@ -141,8 +141,7 @@ class NewPoints(TransformerMixin):
         X : array-like or CSR matrix of shape (n_queries, n_features)
             New points. Exact sums over all training points: time grows with n_queries times n_samples.
         log : bool, default=False
-            Return logarithms: densities in high dimension are often too large or small for a number, which then is the
-            largest one or 0. The logarithm of no density at all is -1e300.
+            Return logarithms: densities in high dimension may be too large or small for a number. That of 0 is -1e300.
 
         Returns
         -------
@@ -349,13 +348,11 @@ def _map_chunk(trained: Trained, X: Any, cross: Any, threads: int, out: Array) -
 def _cross_graph(trained: Trained, X: Any, graph: Any) -> Any:
     """A given graph must fit, be there when it is needed, and only then."""
     shape = (X.shape[0], trained.rows.n_samples)
-    if graph is None:
-        if trained.needs_cross_graph:
-            raise ValueError(
-                "This model was fitted on a given graph. Pass graph=, a sparse matrix of shape "
-                f"{shape} with the affinities from the new points to the training points."
-            )
+    if graph is None and not trained.needs_cross_graph:
         return None
+    if graph is None:
+        affinities = f"a sparse matrix of shape {shape} with the affinities from the new points to the training points"
+        raise ValueError(f"This model was fitted on a given graph. Pass graph=, {affinities}.")
     if not trained.needs_cross_graph:
         raise ValueError("'graph' is only for models that were fitted on a given graph. Leave it out.")
     return trained.rows.take_columns(check_cross_graph(graph, shape, trained.X.dtype))
@@ -371,8 +368,8 @@ def log_densities(trained: Trained, X: Any, threads: int) -> tuple[Array, Array]
     sums = log_cluster_sums(Points(trained.X, threads), Points(X, threads), Z, problem.bandwidth)
     with np.errstate(divide="ignore"):
         log_mass = np.log(mass)
-    per_volume = trained.X.shape[1] * trained.units.exponent * np.log(2.0)
-    densities = np.where(mass > 0, np.maximum(sums - per_volume - log_mass, LOWEST), LOWEST)
+    sums -= trained.X.shape[1] * trained.units.exponent * np.log(2.0)
+    densities = np.where(mass > 0, np.maximum(sums - log_mass, LOWEST), LOWEST)
     return densities, log_mass - np.log(mass.sum())
 
 
