@@ -38,9 +38,10 @@ if TYPE_CHECKING:
 Metric = Literal["euclidean", "cosine"]
 AFFINITIES = ("auto", "binary", "heat", "self-tuning", "entropic", "anchor")
 SECOND_SCREEN = {
-    "Model and running": ("lam", "bandwidth", "affinity", "neighbors", "seed", "set", "config"),
+    "Model and running": (
+        *("lam", "bandwidth", "affinity", "neighbors", "seed", "set", "config", "workers", "memory", "scheduler"),
+    ),
     "Data": ("categories", "impute", "delimiter", "decimal", "encoding", "array", "graph", "names", "image"),
-    "Data larger than memory": ("workers", "memory", "scheduler", "checkpoint"),
 }
 """Options that ``--help`` leaves to ``--help-more``, group by group."""
 MORE = "lapmodes.help-more"
@@ -48,6 +49,11 @@ MORE = "lapmodes.help-more"
 
 class TwoScreens(TyperCommand):
     """A command whose help takes two screens: what most people need, and the rest."""
+
+    def format_help_text(self, ctx: Any, formatter: Any) -> None:
+        """Say what the command does, on the first screen only."""
+        if MORE not in ctx.meta:
+            super().format_help_text(ctx, formatter)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments and options of one screen."""
@@ -141,10 +147,15 @@ def fit(
     report: Annotated[bool, typer.Option(help="Write report.html.")] = True,
     no_formulas: NoFormulas = False,
     jobs: Jobs = None,
-    workers: Annotated[int | None, typer.Option(min=1, metavar="N", help="Processes here. [default: none]")] = None,
-    memory: Annotated[str | None, typer.Option(metavar="SIZE", help="Of each, as 2GB. [default: shared]")] = None,
-    scheduler: Annotated[str | None, typer.Option(metavar="ADDRESS", help="Of a Dask cluster. [default: none]")] = None,
-    checkpoint: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Go on from there. [default: none]")] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="For data larger than memory. [default: none]")
+    ] = None,
+    memory: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Of each worker, as 2GB. [default: shared]")
+    ] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="HOST", help="Address of a Dask cluster. [default: none]")
+    ] = None,
     config: Config = None,
     help_more: Annotated[
         bool,
@@ -185,7 +196,7 @@ def fit(
         graph=graph,
         no_formulas=no_formulas,
     )
-    cluster = ClusterOptions(workers, memory, scheduler, checkpoint)
+    cluster = ClusterOptions(workers, memory, scheduler)
     if cluster.wanted or has_magic(str(data)):
         fit_on_cluster(options, cluster, output, report=report, overwrite=overwrite, quiet=quiet)
     elif is_picture(data):
@@ -254,7 +265,6 @@ class ClusterOptions:
     workers: int | None = None
     memory: str | None = None
     scheduler: str | None = None
-    checkpoint: Path | None = None
 
     @property
     def wanted(self) -> bool:
@@ -357,10 +367,10 @@ def fit_dataset(
     lines += [scaling_line(recipe), *recipe.doubts]
     for line in lines:
         say(line)
-    only_here = {"exact", "parts"}
+    only_here = {"exact", "parts", "checkpoint"}
     further = further_parameters(options.set)
     plain = replace(options, set=[pair for pair in options.set if pair.partition("=")[0].strip() not in only_here])
-    parameters = estimator(plain, bars).get_params(deep=False) | {"client": client, "checkpoint": cluster.checkpoint}
+    parameters = estimator(plain, bars).get_params(deep=False) | {"client": client}
     parameters |= {name: further[name] for name in only_here & further.keys()}
     if options.clusters == "auto":
         parameters["n_clusters"] = "auto"

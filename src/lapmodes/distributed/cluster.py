@@ -46,7 +46,7 @@ def local_cluster(n_workers: int | None = None, memory: str | int = "auto", thre
             threads_per_worker=threads,
             memory_limit=memory,
             host="127.0.0.1",
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",
         )
 
 

@@ -87,7 +87,7 @@ sparse_assignments, random_state, verbose
     >>> from lapmodes.distributed import LaplacianKModes
     >>> groups = 9 * (da.arange(900, chunks=300) % 3)[:, None]
     >>> X = groups + da.random.default_rng(0).normal(size=(900, 2), chunks=(300, 2))
-    >>> with Client(processes=False, n_workers=2, dashboard_address=None) as client:
+    >>> with Client(processes=False, n_workers=2, dashboard_address="127.0.0.1:0") as client:
     ...     model = LaplacianKModes(3, parts=2, random_state=0).fit(X)
     >>> sorted(model.sizes_.tolist()), model.labels_.chunks
     ([300, 300, 300], ((300, 300, 300),))
