@@ -324,7 +324,7 @@ class LaplacianKModes(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, New
         self.probabilities_ = largest_values(self.assignments_)
         self.cluster_centers_ = solution.C
         self.n_clusters_ = int(solution.C.shape[0])
-        self.exemplars_ = rows.take(np.arange(rows.n_samples))[nearest_points(problem.points, solution.C)]
+        self._exemplars: Array | None = None
         self.objective_ = solution.objective
         self.gap_ = solution.gap
         self.status_ = solution.status.name
@@ -339,6 +339,16 @@ class LaplacianKModes(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, New
         self.graph_given_ = trained.fitted.affinity is None and problem.lam > 0
         self._n_features_out = solution.C.shape[0]
         self._trained = trained
+
+    @property
+    def exemplars_(self) -> Array:
+        """Index of the sample nearest to each mode; looked for when it is first asked for."""
+        check_is_fitted(self)
+        if self._exemplars is None:
+            rows, fitted = self._trained.rows, self._trained.fitted
+            nearest = nearest_points(fitted.problem.points, fitted.solution.C)
+            self._exemplars = rows.take(np.arange(rows.n_samples))[nearest]
+        return self._exemplars
 
     def fit_predict(self, X: Any, y: Any = None, **fit_params: Any) -> Array:
         """Cluster the rows of X and return `labels_`."""

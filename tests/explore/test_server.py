@@ -185,7 +185,9 @@ def test_places_and_shares(server, study):
     body = get(server, "shares", version=0)[2]
     assert len(body) == 6 * 80
     assert np.array_equal(np.frombuffer(body, "<u2", 80), study.base.model.labels_)
-    assert len(get_json(server, "modes", view="first", version=0)) == 3
+    marks = get_json(server, "modes", view="first", version=0)
+    assert len(marks["modes"]) == 3
+    assert np.allclose(marks["exemplars"], study.first_view.positions[study.base.model.exemplars_])
     assert len(get(server, "density")[2]) == 80
     assert get(server, "positions", view="columns:0,1")[0] == 200
     members = np.frombuffer(get(server, "members", cluster=1, version=0)[2], "<u4")
