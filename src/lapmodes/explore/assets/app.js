@@ -139,7 +139,12 @@ const repaint = async () => {
 // ---- the state
 const unpacked = (buffer, n) => ({ first: new Uint16Array(buffer, 0, n), second: new Uint16Array(buffer, 2 * n, n), weight: new Uint8Array(buffer, 4 * n, n), entropy: new Uint8Array(buffer, 5 * n, n) });
 // Where rows are too many to be drawn here, nothing is known of each of them.
-const shares = async (version) => (!app.about.drawn ? {} : unpacked((await binary("shares", { version })).buffer, app.about.n));
+const shares = async (version) => {
+  if (!app.about.drawn) return {};
+  return unpacked(pushed.version === version ? pushed.buffer : (await binary("shares", { version })).buffer, app.about.n);
+};
+let pushed = {};
+const take = (data) => { pushed = { version: new DataView(data).getFloat64(0, true), buffer: data.slice(8) }; };
 const placeModes = async () => {
   const { version } = app.state, found = await json("modes", { view: app.map.view.key, version }).catch(() => null);
   if (found && app.state.version === version) { Object.assign(app.map, found); app.map.soon(); }
@@ -387,4 +392,4 @@ await receive(snapshot);
 await show(app.about.first_view);
 await repaint();
 root.dataset.ready = "yes";
-send = connect((message) => HEAR[message.kind]?.(message), (lost) => { $("lost").hidden = !lost; });
+send = connect((message) => HEAR[message.kind]?.(message), take, (lost) => { $("lost").hidden = !lost; });
