@@ -12,7 +12,7 @@ from scipy.sparse import issparse
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._fit import Prepared, prepare, solve
 from ._n_clusters import choose_n_clusters
@@ -344,7 +344,7 @@ class LaplacianKModes(
         self.probabilities_ = largest_values(self.assignments_)
         self.cluster_centers_ = units.outside(solution.C)
         self.n_clusters_ = int(solution.C.shape[0])
-        self.exemplars_ = rows.take(np.arange(rows.n_samples))[nearest_points(problem.points, solution.C)]
+        self._exemplars: Array | None = None
         self.objective_ = float(units.outside(solution.objective, power))
         self.gap_ = float(units.outside(solution.gap, power))
         self.status_ = solution.status.name
@@ -368,6 +368,16 @@ class LaplacianKModes(
         model = copy(self)
         model._store(trained)
         return model.__dict__
+
+    @property
+    def exemplars_(self) -> Array:
+        """Index of the sample nearest to each mode; looked for when it is first asked for."""
+        check_is_fitted(self)
+        if self._exemplars is None:
+            rows, fitted = self._trained.rows, self._trained.fitted
+            nearest = nearest_points(fitted.problem.points, fitted.solution.C)
+            self._exemplars = rows.take(np.arange(rows.n_samples))[nearest]
+        return self._exemplars
 
     def fit_predict(self, X: Any, y: Any = None, **fit_params: Any) -> Array:
         """Cluster the rows of X and return `labels_`."""

@@ -83,7 +83,8 @@ def tab(server, **options):
 def hear(socket, kind="state", **expected):
     """The next message of a kind, with these values."""
     while True:
-        message = json.loads(socket.recv(timeout=30))
+        told = socket.recv(timeout=30)
+        message = {"kind": "shares", "bytes": told} if isinstance(told, bytes) else json.loads(told)
         if message["kind"] == kind and all(message[name] == value for name, value in expected.items()):
             return message
 
@@ -185,7 +186,9 @@ def test_places_and_shares(server, study):
     body = get(server, "shares", version=0)[2]
     assert len(body) == 6 * 80
     assert np.array_equal(np.frombuffer(body, "<u2", 80), study.base.model.labels_)
-    assert len(get_json(server, "modes", view="first", version=0)) == 3
+    marks = get_json(server, "modes", view="first", version=0)
+    assert len(marks["modes"]) == 3
+    assert np.allclose(marks["exemplars"], study.first_view.positions[study.base.model.exemplars_])
     assert len(get(server, "density")[2]) == 80
     assert get(server, "positions", view="columns:0,1")[0] == 200
     members = np.frombuffer(get(server, "members", cluster=1, version=0)[2], "<u4")
@@ -311,6 +314,15 @@ def test_acts_change_the_state_of_all_tabs(server, study):
         one.send(json.dumps({"kind": "redo", "at": 4}))
         assert hear(one, version=5)["clusters"][0]["name"] == NASTY
         assert get_json(server, "state")["version"] == 5  # a page that is loaded again
+
+
+def test_shares_come_by_themselves(server):
+    with tab(server) as one:
+        hear(one)
+        one.send(json.dumps({"kind": "do", "at": 0, "act": {"kind": "split", "cluster": 0, "parts": 2}}))
+        told = hear(one, "shares")["bytes"]
+        assert np.frombuffer(told[:8], "<f8") == 1
+        assert told[8:] == get(server, "shares", version=1)[2]
 
 
 def test_a_tab_that_is_behind_changes_nothing(server):

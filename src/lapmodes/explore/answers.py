@@ -108,7 +108,7 @@ class Answers:
     def modes(self, query: Any) -> Answer:
         """Where the modes are."""
         _, state = self.version(query)
-        return as_json(mode_places(self.study, self.view(query), state))
+        return as_json(mode_places(self.view(query), state))
 
     def members(self, query: Any) -> Answer:
         """The rows of a cluster."""

@@ -65,10 +65,8 @@ def clusters_in_brief(state: State) -> list[dict[str, Any]]:
     labels = state.labels
     sizes = np.bincount(labels[labels >= 0], minlength=state.n_clusters)
     return [
-        {"size": int(size), "name": name, "color": color, "hidden": hidden, "exemplar": int(row)}
-        for size, name, color, hidden, row in zip(
-            sizes, state.names, cluster_colors(state), state.hidden, state.model.exemplars_, strict=True
-        )
+        {"size": int(size), "name": name, "color": color, "hidden": hidden}
+        for size, name, color, hidden in zip(sizes, state.names, cluster_colors(state), state.hidden, strict=True)
     ]
 
 
@@ -200,13 +198,13 @@ def row_shares(state: State, row: int, most: int = 6) -> list[dict[str, Any]]:
     return [{"cluster": int(k), "share": float(shares[k])} for k in order]
 
 
-def mode_places(study: Study, view: View, state: State) -> list[list[float]]:
-    """Where the modes are on a map; where only rows have places, the rows nearest to them."""
-    if view.to_plane is None:
-        at = view.positions[np.asarray(state.model.exemplars_)]
-    else:
-        at = view.to_plane(np.asarray(state.model.cluster_centers_, dtype=np.float64))
-    return [[float(x), float(y)] for x, y in np.asarray(at)]
+def mode_places(view: View, state: State) -> dict[str, list[list[float]]]:
+    """Where the modes and their exemplars are on a map; where only rows have places, modes are at their exemplars."""
+    exemplars = view.positions[np.asarray(state.model.exemplars_)].astype(float)
+    modes = exemplars
+    if view.to_plane is not None:
+        modes = np.asarray(view.to_plane(np.asarray(state.model.cluster_centers_, dtype=np.float64)), dtype=float)
+    return {"modes": modes.tolist(), "exemplars": exemplars.tolist()}
 
 
 def scale(dark: bool) -> Array:

@@ -174,16 +174,20 @@ def make_app(load: Callable[[], Explorer], title: str, token: str, port: int, *,
 async def attend(explorer: Explorer, websocket: Any) -> None:
     """A page's connection: its messages go to the worker, and what happens comes back."""
     await websocket.accept()
-    loop, waiting = asyncio.get_running_loop(), asyncio.Queue[dict[str, Any]]()
+    loop, waiting = asyncio.get_running_loop(), asyncio.Queue[dict[str, Any] | bytes]()
 
-    def tell(message: dict[str, Any]) -> None:
+    def tell(message: dict[str, Any] | bytes) -> None:
         loop.call_soon_threadsafe(waiting.put_nowait, message)
 
     leave = explorer.subscribe(tell)
 
     async def write() -> None:
         while True:
-            await websocket.send_text(json.dumps(await waiting.get()))
+            message = await waiting.get()
+            if isinstance(message, bytes):
+                await websocket.send_bytes(message)
+            else:
+                await websocket.send_text(json.dumps(message))
 
     tell(explorer.snapshot())
     writer = asyncio.create_task(write())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import queue
+import struct
 import threading
 import time
 from collections.abc import Callable
@@ -21,6 +22,7 @@ from .states import State
 from .study import Shares, Study
 
 Message = dict[str, Any]
+"""What goes to and comes from a page as JSON; the shares of all rows go as bytes."""
 LARGEST_MESSAGE = 2 * 2**20
 """Bytes of a message from a page."""
 KEPT_VERSIONS = 3
@@ -84,7 +86,7 @@ class Explorer:
         self._states: dict[int, State] = {}
         self._cache: dict[Any, Any] = {}
         self._views: dict[str, View] = {}
-        self._watchers: set[Callable[[Message], None]] = set()
+        self._watchers: set[Callable[[Message | bytes], None]] = set()
         self._jobs: queue.Queue[Job | None] = queue.Queue()
         self._tasks: queue.Queue[str | None] = queue.Queue()
         self._stop = {"fit": threading.Event(), "map": threading.Event()}
@@ -122,13 +124,13 @@ class Explorer:
         if self._held is not None:
             self._held.close()
 
-    def subscribe(self, watcher: Callable[[Message], None]) -> Callable[[], None]:
+    def subscribe(self, watcher: Callable[[Message | bytes], None]) -> Callable[[], None]:
         """Be told of everything; returns the function that ends it."""
         with self._lock:
             self._watchers.add(watcher)
         return lambda: self._watchers.discard(watcher)
 
-    def _tell(self, message: Message) -> None:
+    def _tell(self, message: Message | bytes) -> None:
         with self._lock:
             watchers = list(self._watchers)
         for watcher in watchers:
@@ -191,6 +193,8 @@ class Explorer:
                 job.reply({"kind": "refused", "why": " ".join(str(error).split()) or type(error).__name__})
             finally:
                 self.busy = None
+            if self.study.n <= DRAWN:
+                self._tell(self.pushed_shares())
             self._tell(self.snapshot())
 
     def _step(self, kind: str, act: Act | None) -> None:
@@ -326,6 +330,10 @@ class Explorer:
     def shares(self, version: int, state: State) -> bytes:
         """Each row's two largest clusters, packed."""
         return self.cached("shares", version, lambda: Shares.of(state).packed())
+
+    def pushed_shares(self) -> bytes:
+        """The shares of the state in effect behind its version, so that pages need not ask for them."""
+        return struct.pack("<d", self.version) + self.shares(self.version, self.state)
 
     def densities(self) -> Array:
         """How crowded it is at each row, among all rows, from 0 to 255."""

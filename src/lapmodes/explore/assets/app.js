@@ -139,10 +139,15 @@ const repaint = async () => {
 // ---- the state
 const unpacked = (buffer, n) => ({ first: new Uint16Array(buffer, 0, n), second: new Uint16Array(buffer, 2 * n, n), weight: new Uint8Array(buffer, 4 * n, n), entropy: new Uint8Array(buffer, 5 * n, n) });
 // Where rows are too many to be drawn here, nothing is known of each of them.
-const shares = async (version) => (!app.about.drawn ? {} : unpacked((await binary("shares", { version })).buffer, app.about.n));
+const shares = async (version) => {
+  if (!app.about.drawn) return {};
+  return unpacked(pushed.version === version ? pushed.buffer : (await binary("shares", { version })).buffer, app.about.n);
+};
+let pushed = {};
+const take = (data) => { pushed = { version: new DataView(data).getFloat64(0, true), buffer: data.slice(8) }; };
 const placeModes = async () => {
-  const { version } = app.state, modes = await json("modes", { view: app.map.view.key, version }).catch(() => null);
-  if (modes && app.state.version === version) { app.map.modes = modes; app.map.soon(); }
+  const { version } = app.state, found = await json("modes", { view: app.map.view.key, version }).catch(() => null);
+  if (found && app.state.version === version) { Object.assign(app.map, found); app.map.soon(); }
 };
 const receive = async (state) => {
   const before = app.state, fresh = before?.version !== state.version;
@@ -323,7 +328,7 @@ const paintBefore = async () => {
   const count = change.n_clusters[0], colors = app.state.clusters.map((cluster) => cluster.color), more = hues(count);
   const clusters = Array.from({ length: count }, (_, k) => ({ ...(app.state.clusters[k] || { name: "", hidden: false, size: 1 }), color: colors[k] || `#${triple(more[k]).map((part) => part.toString(16).padStart(2, "0")).join("")}` }));
   Object.assign(app.other, { clusters, choice: app.choice, dark: dark(), version });
-  app.other.modes = await json("modes", { view: app.map.view.key, version }).catch(() => []);
+  Object.assign(app.other, await json("modes", { view: app.map.view.key, version }).catch(() => ({})));
   if (app.other.dots) app.other.paint(colored(await painter(arrays, clusters), arrays, clusters));
   app.other.soon();
 };
@@ -387,4 +392,4 @@ await receive(snapshot);
 await show(app.about.first_view);
 await repaint();
 root.dataset.ready = "yes";
-send = connect((message) => HEAR[message.kind]?.(message), (lost) => { $("lost").hidden = !lost; });
+send = connect((message) => HEAR[message.kind]?.(message), take, (lost) => { $("lost").hidden = !lost; });

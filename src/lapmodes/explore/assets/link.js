@@ -17,13 +17,14 @@ export const binary = async (what, query) => {
 export const posted = (what, query, body) => asked(what, query, { method: "POST", body });
 export const picture = (query) => address("picture", query);
 
-// Hands each message to `hear`, and says by `gone` whether the server is out of reach; it comes back by itself.
-export const connect = (hear, gone) => {
+// Hands each message to `hear`, bytes to `take`, and says by `gone` whether the server is out of reach; it comes back by itself.
+export const connect = (hear, take, gone) => {
   let socket, tries = 0;
   const open = () => {
     socket = new WebSocket(`ws://${location.host}/${token}/live`);
     socket.addEventListener("open", () => { tries = 0; gone(false); });
-    socket.addEventListener("message", (event) => hear(JSON.parse(event.data)));
+    socket.binaryType = "arraybuffer";
+    socket.addEventListener("message", ({ data }) => (typeof data === "string" ? hear(JSON.parse(data)) : take(data)));
     socket.addEventListener("close", () => { gone(true); setTimeout(open, Math.min(5000, 300 * 2 ** tries++)); });
   };
   open();

@@ -9,7 +9,7 @@ const style = (name) => getComputedStyle(document.documentElement).getPropertyVa
 export class PlaneMap {
   // `tell` has pointed(row or -1, x, y), selected(rows, add) and moved(window).
   constructor(box, about, tell, { webgl = true } = {}) {
-    Object.assign(this, { box, about, tell, view: null, modes: [], clusters: [], tool: "move", path: null, near: -1, spot: null, chosen: [], choice: "cluster" });
+    Object.assign(this, { box, about, tell, view: null, modes: [], exemplars: [], clusters: [], tool: "move", path: null, near: -1, spot: null, chosen: [], choice: "cluster" });
     const canvas = () => box.appendChild(document.createElement("canvas"));
     this.below = canvas();
     this.canvas = canvas();
@@ -168,16 +168,16 @@ export class PlaneMap {
     context.font = `600 ${many || narrow ? 11 : 13}px system-ui, sans-serif`;
     context.textAlign = "center";
     context.lineJoin = "round";
-    const { positions } = this.view;
-    for (const { hidden, size, exemplar, color } of positions.length && !many ? clusters : []) if (!hidden && size) {
-      context.beginPath(); // the real row that is nearest to the mode
-      context.arc(place.x(positions[2 * exemplar]), place.y(positions[2 * exemplar + 1]), r - 2, 0, 2 * Math.PI);
+    if (!many) this.exemplars.forEach(([a, b], k) => { // the real rows that are nearest to the modes
+      if (!clusters[k] || clusters[k].hidden || !clusters[k].size) return;
+      context.beginPath();
+      context.arc(place.x(a), place.y(b), r - 2, 0, 2 * Math.PI);
       context.lineWidth = 1.5;
-      context.fillStyle = color;
+      context.fillStyle = clusters[k].color;
       context.strokeStyle = ink;
       context.fill();
       context.stroke();
-    }
+    });
     this.modes.forEach(([a, b], k) => {
       const x = place.x(a), y = place.y(b), cluster = clusters[k];
       if (!cluster || cluster.hidden || !cluster.size || !isFinite(x) || !isFinite(y)) return;

@@ -292,7 +292,7 @@ def test_clusters_are_split_and_merged(page):
 def test_a_cluster_says_what_sets_it_apart(page):
     page.until(lambda: page.page.locator(".cluster .what").count() == 3, "no words")
     box = page.open_cluster(0)
-    assert box.locator(".strip").count() == 3
+    page.until(lambda: box.locator(".strip").count() == 3, "no values")
     assert "Typical" in box.inner_text()
 
 
@@ -433,7 +433,10 @@ def test_pictures(browser):
         page = Page(browser, server)
         page.open_cluster(0)
         page.page.wait_for_selector(".gallery img:nth-child(2)")
-        assert page.page.locator(".gallery img").first.evaluate("image => image.complete && image.naturalWidth") == 8
+        mode = page.page.locator(".gallery img").first
+        page.until(
+            lambda: mode.evaluate("image => image.complete && image.naturalWidth") == 8, "no picture of the mode"
+        )
         page.press("#map canvas:last-child", "Enter")
         page.page.wait_for_selector("#tip img")
         page.close()
