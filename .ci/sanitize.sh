@@ -13,12 +13,12 @@ WORK=${WORK:-build/sanitize}
 export OPENBLAS_NUM_THREADS=1 PYTHONMALLOC=malloc
 NATIVE_TESTS="tests/native tests/solve tests/graph tests/start tests/test_rows.py tests/test_many_clusters.py"
 
-build() { # build KIND FLAGS: a copy of the package with the core built that way
+build() { # build KIND FLAGS [OPTION]: a copy of the package with the core built that way
     folder=$WORK/$1
     mkdir -p "$folder/package"
     cmake -G Ninja -S . -B "$folder/build" -DPython_EXECUTABLE="$PYTHON" -DCMAKE_BUILD_TYPE=RelWithDebInfo \
         -DCMAKE_CXX_COMPILER="$CXX" -DCMAKE_CXX_FLAGS="$2 -g -fno-omit-frame-pointer" -DCMAKE_SHARED_LINKER_FLAGS="$2" \
-        -DCMAKE_MODULE_LINKER_FLAGS="$2" > "$folder/cmake.log" 2>&1 || { tail -20 "$folder/cmake.log"; exit 1; }
+        -DCMAKE_MODULE_LINKER_FLAGS="$2" ${3:-} > "$folder/cmake.log" 2>&1 || { tail -20 "$folder/cmake.log"; exit 1; }
     cmake --build "$folder/build" > "$folder/build.log" 2>&1 || { tail -20 "$folder/build.log"; exit 1; }
     cp -r src/lapmodes "$folder/package/"
     rm -f "$folder"/package/lapmodes/_native*.so
@@ -37,7 +37,7 @@ address() {
 }
 
 thread() {
-    CXX=clang++ build thread "-fsanitize=thread"
+    CXX=clang++ build thread "-fsanitize=thread" -DLAPMODES_AVX512=OFF # threads do not depend on it, and it takes long
     LD_PRELOAD="$(clang++ -print-file-name=libclang_rt.tsan-x86_64.so)"
     export LD_PRELOAD OMP_NUM_THREADS=8 PYTHONPATH=$PWD/$WORK/thread/package:$PWD
     export TSAN_OPTIONS="suppressions=$PWD/.ci/tsan.supp:exitcode=66:ignore_noninstrumented_modules=1"

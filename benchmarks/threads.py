@@ -21,7 +21,7 @@ from scipy.sparse import csr_array, random
 
 SEARCHES = {"k-d tree": 3, "blocks": 30, "cells": 16, "principal axes": 200}
 """Kinds of search, and a number of dimensions that asks for each."""
-OMP, JOBS = (1, 2, 4), (1, 2, 3)
+OMP, JOBS, ROWS = (1, 2, 4), (1, 2, 3), ("dense", "sparse")
 
 
 def main() -> int:
@@ -30,6 +30,7 @@ def main() -> int:
     parser.add_argument("--omp", type=int, nargs="*", default=OMP)
     parser.add_argument("--jobs", type=int, nargs="*", default=JOBS)
     parser.add_argument("--searches", nargs="*", choices=SEARCHES, default=list(SEARCHES))
+    parser.add_argument("--rows", nargs="*", choices=ROWS, default=ROWS)
     parser.add_argument("--one", nargs=3, metavar=("SEARCH", "ROWS", "JOBS"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
@@ -37,7 +38,7 @@ def main() -> int:
         print(fit_hash(search, rows, int(jobs), options.points))
         return 0
     different = 0
-    for search, rows in itertools.product(options.searches, ("dense", "sparse")):
+    for search, rows in itertools.product(options.searches, options.rows):
         hashes = {
             run(search, rows, omp, jobs, options.points) for omp, jobs in itertools.product(options.omp, options.jobs)
         }
@@ -59,14 +60,12 @@ def fit_hash(search: str, rows: str, jobs: int, points: int) -> str:
     from lapmodes import LaplacianKModes
     from lapmodes.graph import approximate, neighbors
 
-    n = points if search in ("k-d tree", "cells") else points // 4
+    approximately = search in ("cells", "principal axes")
     if points < 50_000:  # few rows take the ways of many
-        neighbors.EXACT_WORK = 0.0 if search in ("cells", "principal axes") else np.inf
+        neighbors.EXACT_WORK = 0.0 if approximately else np.inf
         approximate.CELL_ROWS = 200
-    elif search == "blocks":
-        n = points // 4
-    X = data(SEARCHES[search], n)
-    X = X if rows == "dense" else sparse_rows(SEARCHES[search], min(n, 5000))
+    n = points if approximately or search == "k-d tree" else points // 4  # blocks compare all pairs
+    X = data(SEARCHES[search], n) if rows == "dense" else sparse_rows(SEARCHES[search], min(n, 5000))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = LaplacianKModes(5, random_state=0, n_jobs=jobs).fit(X)

@@ -23,9 +23,10 @@ from .harness import SECONDS
 from .targets import TARGETS
 
 CASES = 10**9
-HANGS = 6 * SECONDS
-"""Seconds by the clock after which a silent worker hangs: more than its processor time, as machines are shared."""
-SHOWN = 12
+HANGS, LOOK = 3 * SECONDS, 5.0
+"""Seconds of the processor after which a silent worker hangs, and seconds by the clock between looks at it."""
+SHOWN, PROGRESS = 12, 1000
+"""Kinds of outcomes that are listed, and cases after which there is a sign of life."""
 
 
 @dataclass
@@ -96,11 +97,15 @@ def attack(target: str, seed: int, cases: int, end: float, failures: Path) -> Ta
 def follow(worker: subprocess.Popen[str], target: str, at: int, end: float, failures: Path, tally: Tally) -> int:
     """Count what a worker tells; returns the seed that comes next."""
     assert worker.stdout is not None
+    before = 0.0
     with selectors.DefaultSelector() as selector:
         selector.register(worker.stdout, selectors.EVENT_READ)
         while time.monotonic() < end or not tally.cases:
-            if not selector.select(timeout=HANGS):
-                return lost(target, at, f"no end within {HANGS:.0f} s", failures, tally)
+            if not selector.select(timeout=LOOK):
+                used = processor_seconds(worker.pid) - before
+                if used > HANGS:
+                    return lost(target, at, f"no end within {used:.0f} s of the processor", failures, tally)
+                continue
             line = worker.stdout.readline()
             if not line:
                 if worker.wait() == 0:
@@ -108,11 +113,22 @@ def follow(worker: subprocess.Popen[str], target: str, at: int, end: float, fail
                 ending = -worker.returncode
                 kind = f"killed by {signal.Signals(ending).name}" if ending > 0 else f"exit code {-ending}"
                 return lost(target, at, kind + worker_error(worker), failures, tally)
-            facts = json.loads(line)
+            facts, before = json.loads(line), processor_seconds(worker.pid)
             if "end" in facts:
                 tally.add(facts["end"], facts)
                 at = facts["end"] + 1
+                if tally.cases % PROGRESS == 0:
+                    print(f"{target}: {tally.cases:,} cases, {len(tally.failures)} failures so far", flush=True)
     return at
+
+
+def processor_seconds(pid: int) -> float:
+    """What a process has used of the processor so far; where the system does not tell, the clock stands in."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return time.monotonic()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def worker_error(worker: subprocess.Popen[str]) -> str:

@@ -120,15 +120,13 @@ def sparse_npz(rng: np.random.Generator) -> bytes:
 
 
 def h5ad(rng: np.random.Generator) -> bytes:
-    """An AnnData with sparse counts, components and a graph; nothing where it is not installed."""
+    """An AnnData with sparse counts, components and a graph."""
     import tempfile
     import warnings
     from pathlib import Path
 
-    try:
-        import anndata
-    except ImportError:
-        return b""
+    import anndata
+
     counts = [sparse.csr_matrix, sparse.csc_matrix, np.asarray][int(rng.integers(3))](np.abs(points(rng)).round())
     W = sparse.csr_matrix(sparse.random(ROWS, ROWS, density=0.2, random_state=0))
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -56,6 +57,14 @@ def test_one_model_is_shared_by_many_threads(tmp_path):
     for shared in (load(tmp_path / "model.npz"), fitted(0, bandwidth="entropic")):
         with ThreadPoolExecutor(THREADS) as pool:
             assert all(np.array_equal(Z, expected) for Z in pool.map(shared.predict_proba, [new] * 32))
+
+
+def test_the_approximate_search_has_the_same_bits_for_any_number_of_threads():
+    """K-means and products of matrices inside it must not round by OMP_NUM_THREADS; few rows take the ways of many."""
+    script = Path(__file__).parent.parent / "benchmarks" / "threads.py"
+    words = ["--points", "1500", "--omp", "1", "3", "--jobs", "2", "--rows", "dense", "--searches", "principal axes"]
+    done = subprocess.run([sys.executable, str(script), *words], capture_output=True, text=True)
+    assert "Same bits in every row." in done.stdout, done.stdout + done.stderr
 
 
 IN_PROCESSES = """

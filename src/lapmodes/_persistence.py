@@ -167,7 +167,8 @@ def _check_header(model: Any, header: dict[str, Any], n_clusters: int) -> None:
         raise ValueError("the objective, its gap, the recall and the width are not those of a fit")
     if not isinstance(header["notes"], dict) or len(header["status"]) != 2:
         raise ValueError("notes and status are not those of a fit")
-    if not is_number(header["exponent"], Integral) or abs(header["exponent"]) > max(MOST_EXPONENT.values()):
+    exponent = header.get("exponent", 0)
+    if not is_number(exponent, Integral) or abs(exponent) > max(MOST_EXPONENT.values()):
         raise ValueError("the units are not those of a fit")
     if len(header.get("cluster_names", [])) not in (0, n_clusters):
         raise ValueError("there is not a name for each cluster")
@@ -186,7 +187,7 @@ def _restore(model: Any, header: dict[str, Any], data: dict[str, Array]) -> None
     )
     width = data["bandwidth"]
     problem = Problem(
-        Points(unpack("X", data), effective_threads(model.n_jobs), Units(header["exponent"])),
+        Points(unpack("X", data), effective_threads(model.n_jobs), Units(header.get("exponent", 0))),
         build_graph(unpack("graph", data), header["laplacian"]),
         float(header["lam"]),
         width if width.ndim else float(width),

@@ -40,7 +40,8 @@ def alternate(problem: Problem, start: Start, stopping: Stopping, step: Step = n
     """
     points, lam, C, Z = problem.points, problem.lam, start.C, start.Z
     length = points.spread if problem.in_kmeans_limit else float(np.median(problem.bandwidth))
-    rest = stopping.tol * length
+    digit = float(np.finfo(C.dtype).eps * np.abs(C).max())  # modes cannot be told from others that are nearer
+    rest = max(stopping.tol * length, 2 * digit)
     known = problem.known
     held = None if known is None else hold_rows(problem.graph, known, Z.shape[1], Z.dtype)
     history: list[tuple[float, ...]] = []
@@ -50,7 +51,7 @@ def alternate(problem: Problem, start: Start, stopping: Stopping, step: Step = n
     while len(history) < stopping.max_iter and not (rests or stopped):
         began = perf_counter()
         weighed = Z if problem.sample_weight is None else scaled_rows(Z, problem.sample_weight)
-        modes = shift_modes(points, weighed, C, problem.bandwidth, tol=0.1 * rest)
+        modes = shift_modes(points, weighed, C, problem.bandwidth, tol=max(0.1 * rest, digit))
         before, last, C, term = C, result, modes.C, None  # the last term makes room: it is the largest array
         term = linear_term(problem, C, sparse=issparse(Z), kept=KEPT if lam > 0 else 1)
         middle = perf_counter()
