@@ -24,6 +24,7 @@ MEMORY_SHARE = 0.6
 """Share of the workers' memory that results may take before Dask writes them to disk."""
 LOCAL = {
     "distributed.scheduler.worker-ttl": WORKER_TTL,
+    "distributed.scheduler.work-stealing": False,  # moving a part costs more than waiting for its worker
     "distributed.worker.memory.terminate": 0.95,
 }
 
