@@ -92,11 +92,11 @@ def log_cluster_sums(points: Points, queries: Points, Z: Array, sigma: float | A
     out = np.empty((queries.n, Z.shape[1]))
     for start in range(0, queries.n, BLOCK):
         some = queries.take(slice(start, start + BLOCK))
-        out[start : start + some.n] = _block(points, some, Z, widths, norm)
+        out[start : start + some.n] = _block(points, some, Z, inverse_width(widths, np.float64), norm)
     return out
 
 
-def _block(points: Points, queries: Points, Z: Any, widths: Array, norm: Array) -> Array:
+def _block(points: Points, queries: Points, Z: Any, h: Array, norm: Array) -> Array:
     """One block of queries against all points, with a running peak for each cluster (a streaming log-sum-exp)."""
     peak, sums = np.full((queries.n, Z.shape[1]), LOWEST), np.zeros((queries.n, Z.shape[1]))
     for start in range(0, points.n, BLOCK):
@@ -104,7 +104,7 @@ def _block(points: Points, queries: Points, Z: Any, widths: Array, norm: Array) 
         centres = points.rows(np.arange(rows.start, rows.stop))
         minus_d2 = kernel_values(queries, centres, 1.0, squared=True).astype(np.float64)
         with np.errstate(over="ignore"):
-            exponent = np.maximum(norm[rows] - 0.5 * np.square(np.sqrt(-minus_d2) / widths[rows]), LOWEST)
+            exponent = np.maximum(minus_d2 * h[rows] + norm[rows], LOWEST)
         members = csc_array(Z[rows])
         for k in np.flatnonzero(np.diff(members.indptr)):
             own = slice(members.indptr[k], members.indptr[k + 1])
