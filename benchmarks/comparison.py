@@ -53,9 +53,9 @@ def data_sets():
     yield "blobs", *make_blobs(SIZE, centers=6, cluster_std=0.6, random_state=8)
     sizes = [SIZE - 90, 60, 30]
     yield "unequal sizes", *make_blobs(sizes, centers=np.array([[0, 0], [5, 0], [0, 5]]), random_state=0)
-    ends = np.vstack([rng.normal([0, 0], 0.5, (285, 2)), rng.normal([6, 0], 0.5, (285, 2))])
-    bridge = np.column_stack([np.linspace(1, 5, 30), rng.normal(0, 0.1, 30)])
-    yield "bridge", np.vstack([ends, bridge]), np.r_[np.zeros(285), np.ones(285), bridge[:, 0] > 3].astype(int)
+    y = np.repeat(np.arange(12), 100)
+    X = rng.normal(size=(12, 64))[y] + 1.2 * rng.normal(size=(1200, 64))
+    yield "directions (64 columns)", X / np.linalg.norm(X, axis=1, keepdims=True), y
     yield "nothing", rng.uniform(size=(SIZE, 2)), None
     X, y = load_digits(return_X_y=True)
     yield "digits (64 columns)", X, y
@@ -107,14 +107,14 @@ def measure(run, X, K):
 def draw(ax, places, labels, seconds, score):
     """The points in the colours of their clusters; noise is grey."""
     if labels is None:
-        ax.text(0.5, 0.5, "no result", transform=ax.transAxes, ha="center", va="center", color="#666666")
+        ax.text(0.5, 0.5, "needs more columns", transform=ax.transAxes, ha="center", va="center", color="#666666")
     else:
         order = np.argsort(-np.bincount(labels[labels >= 0], minlength=1), kind="stable")
         rank = np.empty(order.size, dtype=int)
         rank[order] = np.arange(order.size)
         colors = np.where(labels >= 0, COLORS[rank[np.maximum(labels, 0)] % len(COLORS)], NOISE)
         ax.scatter(*places.T, s=4, c=colors, linewidths=0)
-        said = f"{seconds:.2f} s" if score is None else f"{score:.2f}   {seconds:.2f} s"
+        said = f"{seconds:.2f} s" if score is None else f"{max(score, 0):.2f}   {seconds:.2f} s"
         ax.set_xlabel(said, fontsize=8, labelpad=2)
     ax.set(xticks=[], yticks=[])
 
@@ -127,7 +127,7 @@ def main():
     figure, axes = plt.subplots(len(sets), len(ALGORITHMS), figsize=(12.5, 18), layout="constrained")
     rows = []
     for row, (name, X, y) in zip(axes, sets, strict=True):
-        X = X if name.startswith("digits") else StandardScaler().fit_transform(X)
+        X = X if X.shape[1] > 2 else StandardScaler().fit_transform(X)
         places = PCA(2, random_state=0).fit_transform(X) if X.shape[1] > 2 else X
         K = 3 if y is None else len(np.unique(y))
         row[0].set_ylabel(name, fontsize=10)
