@@ -94,7 +94,7 @@ def test_a_callback_may_end_the_fit(blobs):
     assert (model.n_iter_, model.status_) == (1, "stopped")
 
 
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: repr(model)[:60])
+@pytest.mark.parametrize("model", MODELS, ids=range(len(MODELS)))
 @pytest.mark.parametrize("how", ["pickle", "joblib", "deepcopy", "copy"])
 def test_copies_answer_as_the_model_does(tmp_path, blobs, model, how):
     X, _ = blobs
