@@ -27,7 +27,7 @@ exclude_patterns = ["_build", "gallery/**/*.ipynb", "gallery/**/*.py", "gallery/
 
 # Pages of the API and of the gallery need the whole width for their code.
 PAGES_WITH_CONTENTS = ["start/*", "guides/*", "develop/*", "background", "defaults", "method"]
-PAGES_WITH_CONTENTS += ["measurements", "baselines", "data", "migration"]
+PAGES_WITH_CONTENTS += ["measurements", "baselines", "data", "migration", "comparison", "faq"]
 html_theme = "pydata_sphinx_theme"
 html_title = "lapmodes"
 html_theme_options = {

@@ -1,57 +1,42 @@
 // lapmodes._native: which instruction set and how many threads are used, pictures of points, and the module itself.
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
+#include <array>
+#include <atomic>
 #include <stdexcept>
 #include <string>
 
 #include "bindings.hpp"
+#include "compiler.hpp"
 #include "kernels.hpp"
 #include "raster.hpp"
 #include "threads.hpp"
 
-#ifdef _OPENMP
-#include <omp.h>
-#endif
-#ifndef _WIN32
-#include <pthread.h>
-#endif
-
 namespace lapmodes {
 namespace {
 
-std::string best_isa() {
-#ifdef LAPMODES_X86
-    __builtin_cpu_init();
+constexpr std::array<const char*, 3> kNames = {"baseline", "avx2", "avx512"};
+
+int best_level() {
 #ifdef LAPMODES_AVX512
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
-        return "avx512";
+    return processor_level();
+#else
+    return std::min(processor_level(), 1);
 #endif
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "avx2";
-#endif
-    return "baseline";
 }
 
-std::string current_isa = best_isa();
+std::atomic<int> current_level = best_level();
 
 void set_isa(const std::string& name) {
-    const std::string best = best_isa();
-    const int have = best == "avx512" ? 2 : best == "avx2" ? 1 : 0;
-    const int want = name == "avx512" ? 2 : name == "avx2" ? 1 : name == "baseline" ? 0 : 3;
-    if (want > have) throw std::invalid_argument("this processor or build has no '" + name + "' kernels");
-    current_isa = name;
+    const auto found = std::find(kNames.begin(), kNames.end(), name);
+    const int level = static_cast<int>(found - kNames.begin());
+    if (level > best_level()) throw std::invalid_argument("this processor or build has no '" + name + "' kernels");
+    current_level = level;
 }
 
 // In a forked child the threads of the OpenMP runtime are gone, but it does not know: such a child uses one thread.
-bool forked = false;
-
-int max_threads() {
-#ifdef _OPENMP
-    return omp_get_max_threads();
-#else
-    return 1;
-#endif
-}
+std::atomic<bool> forked = false;
 
 // a (n) OUT: b + factor c.
 void triad(const Out<double>& a, const In<double>& b, const In<double>& c, double factor, int threads) {
@@ -118,11 +103,12 @@ void shade_pixels(const In<std::uint32_t>& sums, Index line, Index column, float
 
 template <class T>
 const Kernels<T>& kernels() {
+    [[maybe_unused]] const int level = current_level.load(std::memory_order_relaxed);
 #ifdef LAPMODES_AVX512
-    if (current_isa == "avx512") return avx512::kernels<T>();
+    if (level == 2) return avx512::kernels<T>();
 #endif
 #ifdef LAPMODES_X86
-    if (current_isa == "avx2") return avx2::kernels<T>();
+    if (level == 1) return avx2::kernels<T>();
 #endif
     return baseline::kernels<T>();
 }
@@ -140,16 +126,14 @@ int useful_threads(int threads, Index operations) {
 
 NB_MODULE(_native, m) {
     m.doc() = "The hot loops of lapmodes. Every array is allocated by the caller.";
-#ifndef _WIN32
-    pthread_atfork(nullptr, nullptr, [] { forked = true; });
-#endif
+    in_forked_children([] { forked = true; });
     bind_graph(m);
     bind_start(m);
     bind_solve(m);
     bind_solve_sparse(m);
-    m.def("isa", [] { return current_isa; }, "The instruction set in use.");
+    m.def("isa", [] { return std::string(kNames[current_level]); }, "The instruction set in use.");
     m.def("set_isa", &set_isa, "name"_a, "Use another instruction set (for tests and benchmarks).");
-    m.def("max_threads", &max_threads);
+    m.def("max_threads", &openmp_threads);
     m.def("triad", &triad, "a"_a.noconvert(), "b"_a.noconvert(), "c"_a.noconvert(), "factor"_a, "threads"_a,
           "a = b + factor c: the STREAM triad, which tells what the memory can do (for benchmarks).");
     m.def("add_pixels", &add_pixels, "xy"_a.noconvert(), "codes"_a.noconvert(), "palette"_a.noconvert(),

@@ -15,7 +15,7 @@ inline V load_first(const T* row, V out) {
     for (int l = 0; l < K; ++l) out[l] = row[l];
     return out;
 }
-#if defined(__AVX2__)
+#if defined(LAPMODES_INTRINSICS)
 template <int K>
 inline Vec<float, 8> load_first(const float* row, Vec<float, 8>) {
     const __m256i mask = _mm256_cmpgt_epi32(_mm256_set1_epi32(K), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));

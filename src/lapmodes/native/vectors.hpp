@@ -6,11 +6,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "compiler.hpp"
 #include "isa.hpp"
-
-#if defined(__AVX2__)
-#include <immintrin.h>
-#endif
 
 namespace lapmodes::LAPMODES_ISA {
 
@@ -22,7 +19,7 @@ inline constexpr int kVectorBytes = 32;
 inline constexpr int kVectorBytes = 16;
 #endif
 
-#if defined(__GNUC__)
+#if defined(LAPMODES_VECTOR_EXTENSIONS)
 
 template <class T, int W>
 struct VecOf {
@@ -196,7 +193,7 @@ inline Vec<T, W> smallest_of_rows(const Vec<T, W>* rows) {
 // Whether any lane is above zero.
 template <class T, int W>
 inline bool any_above_zero(Vec<T, W> a) {
-#if defined(__AVX2__)
+#if defined(LAPMODES_INTRINSICS)
     if constexpr (sizeof a == 32) {
         const auto mask = a > 0;
         return !_mm256_testz_si256((__m256i)mask, (__m256i)mask);
@@ -207,22 +204,13 @@ inline bool any_above_zero(Vec<T, W> a) {
 // Whether any lane has no sign bit.
 template <class T, int W>
 inline bool any_positive(Vec<T, W> a) {
-#if defined(__AVX2__)
+#if defined(LAPMODES_INTRINSICS)
     if constexpr (std::is_same_v<T, float> && W == 8) return _mm256_movemask_ps(a) != 0xff;
     if constexpr (std::is_same_v<T, double> && W == 4) return _mm256_movemask_pd(a) != 0xf;
 #endif
     return largest_of<T, W>(a) >= 0;
 }
 
-// GCC takes a function that only prefetches for one without effect, and drops its calls unless it is inlined first.
-#ifdef __GNUC__
-#define LAPMODES_INLINE inline __attribute__((always_inline))
-#define LAPMODES_NOINLINE __attribute__((noinline))
-LAPMODES_INLINE void prefetch(const void* at) { __builtin_prefetch(at); }
-#else
-#define LAPMODES_INLINE inline
-#define LAPMODES_NOINLINE
-inline void prefetch(const void*) {}
-#endif
+LAPMODES_INLINE void prefetch(const void* at) { LAPMODES_PREFETCH(at); }
 
 }  // namespace lapmodes::LAPMODES_ISA
