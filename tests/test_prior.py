@@ -71,7 +71,7 @@ def test_only_the_consensus_brings_a_prior(blobs, init):
         model = LaplacianKModes(3, init=starts.get(init, init), prior_weight=weight, random_state=0).fit(X)
         assert model.prior_ is None
         B = kernel(X, model.cluster_centers_, model.bandwidth_)
-        L = np.diag(model.graph_.sum(axis=1)) - model.graph_.toarray()
+        L = np.diag(model.graph_.toarray().sum(axis=1)) - model.graph_.toarray()
         assert model.objective_ == pytest.approx(energy(L, B, model.lam_, model.assignments_))
 
 
@@ -106,7 +106,7 @@ def test_assignments_with_a_prior_are_those_of_an_interior_point_solver(weight):
     B = kernel(X, model.cluster_centers_, model.bandwidth_)
     B += 0 if weight == 0 else weight * model.prior_
     assert (model.prior_ is None) == (weight == 0)
-    L = np.diag(model.graph_.sum(axis=1)) - model.graph_.toarray()
+    L = np.diag(model.graph_.toarray().sum(axis=1)) - model.graph_.toarray()
     exact = best_assignments(sp.csr_array(L), B, model.lam_)
     assert energy(L, B, model.lam_, model.assignments_) <= energy(L, B, model.lam_, exact) + model.gap_ + 1e-9
     np.testing.assert_allclose(model.assignments_, exact, atol=1e-3)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import pickle
+import tomllib
 import warnings
+from pathlib import Path
 
 import joblib
 import numpy as np
@@ -161,6 +163,8 @@ def test_notes_names_and_settings_survive_a_pickle(blobs):
 def test_html_has_a_link_to_the_documentation(model):
     from lapmodes._estimator import DOCUMENTATION
 
+    project = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["urls"]["Documentation"] == DOCUMENTATION
     page = model._repr_html_()
     assert f"{DOCUMENTATION}api/generated/lapmodes.{type(model).__name__}.html" in page
     assert "Documentation for" in page

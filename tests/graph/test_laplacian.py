@@ -30,7 +30,7 @@ def test_self_loops_are_dropped_and_the_input_is_left_alone():
 
 
 def test_components_and_isolated_points_are_known():
-    W = sp.block_diag([np.ones((3, 3)), np.ones((2, 2)), np.zeros((1, 1))]).tocsr()
+    W = sp.block_diag([sp.csr_array(np.ones((3, 3))), np.ones((2, 2)), np.zeros((1, 1))]).tocsr()
     assert build_graph(W).component.tolist() == [0, 0, 0, 1, 1, 2]
     normalized = build_graph(W, "normalized")
     assert normalized.diagonal[-1] == 0

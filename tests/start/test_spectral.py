@@ -47,7 +47,7 @@ def test_moons_are_separated():
 
 
 def test_separate_parts_and_isolated_points_are_no_trouble():
-    W = sp.block_diag([np.ones((20, 20)), np.ones((30, 30)), np.zeros((1, 1))]).tocsr()
+    W = sp.block_diag([sp.csr_array(np.ones((20, 20))), np.ones((30, 30)), np.zeros((1, 1))]).tocsr()
     labels = spectral_labels(build_graph(W), 2, np.random.RandomState(0))
     assert labels.shape == (51,)
     assert adjusted_rand_score(np.repeat([0, 1], (20, 30)), labels[:50]) == 1

@@ -89,7 +89,7 @@ def test_the_best_start_is_kept(blobs):
 
 
 def test_points_without_edges_keep_their_start():
-    W = sp.csr_array(sp.block_diag([np.ones((3, 3)), np.ones((3, 3)), np.zeros((1, 1))]))
+    W = sp.csr_array(sp.block_diag([sp.csr_array(np.ones((3, 3))), np.ones((3, 3)), np.zeros((1, 1))]))
     model = DataClusterData(2, init="ncut", random_state=0).fit(np.arange(7.0)[:, None], graph=W)
     assert np.isfinite(model.assignments_).all()
 

@@ -59,7 +59,7 @@ def test_the_best_cut_of_a_small_graph_is_found():
 
 
 def test_more_components_than_clusters_still_give_labels():
-    W = sp.block_diag([np.ones((4, 4))] * 5, format="csr")
+    W = sp.block_diag([sp.csr_array(np.ones((4, 4)))] * 5, format="csr")
     model = NormalizedCut(3, random_state=0).fit(np.random.default_rng(0).random((20, 2)), graph=sp.csr_array(W))
     assert set(model.labels_) <= {0, 1, 2}
 
