@@ -201,6 +201,17 @@ def test_rounding_of_modes_does_not_raise_the_objective():
     assert (np.diff(model.history_["objective"]) <= 1e-7).all()
 
 
+@pytest.mark.filterwarnings("ignore::lapmodes.DegenerateWarning", "ignore::lapmodes.InputWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_smoothness_without_anything_to_smooth():
+    """A target of zero, and steps without end, were divided by: a RuntimeWarning."""
+    for X, lam in ((np.zeros((7, 1)), 2.3034144931502184e136), (np.full((4, 1), 42.0), 3.14e26)):
+        model = LaplacianKMeans(4, lam=lam, random_state=0).fit(X)
+        assert np.isfinite(model.objective_) and np.isfinite(model.gap_)
+    W = csr_array(np.full((60, 60), 1e-110))
+    assert finite(LaplacianKModes(5, lam=1e-217, random_state=0).fit(blobs(), graph=W))
+
+
 def test_equal_samples_have_one_cluster_at_once():
     """All pairs of 200 equal rows were merged one after the other, for each number and each half."""
     with warnings.catch_warnings():
