@@ -17,9 +17,9 @@ from scipy.sparse import csr_array, issparse
 from ._archives import check_archive, check_arrays
 from ._fit import Fitted
 from ._predict import Trained
-from ._records import HISTORY, REACH, Array, Points, Problem, Solution, Status, Units
+from ._records import HISTORY, MOST_EXPONENT, REACH, Array, Points, Problem, Solution, Status, Units
 from ._row_map import RowMap
-from ._settings import CONSTRAINTS, MOST_EXPONENT, check_parameters, effective_threads, is_number
+from ._settings import CONSTRAINTS, check_parameters, effective_threads, is_number
 from ._validation import check_lam
 from .graph.affinity import Affinity
 from .graph.anchors import Anchors
