@@ -200,7 +200,13 @@ def _restore(model: Any, header: dict[str, Any], data: dict[str, Array]) -> None
     if "feature_names" in data:
         model.feature_names_in_ = data["feature_names"].astype(object)
     model.notes_ = {str(name): str(text) for name, text in header["notes"].items()}
-    model._store(Trained(fitted, rows, int(header["n_neighbors"]), header["metric"], header["laplacian"]))
+    with np.errstate(over="ignore"):
+        model._store(Trained(fitted, rows, int(header["n_neighbors"]), header["metric"], header["laplacian"]))
+    shown = [model.cluster_centers_, model.objective_, model.gap_, model.lam_]
+    shown += [model.history_[name] for name in HISTORY.names or ()]
+    shown += [] if problem.in_kmeans_limit else [model.bandwidth_]
+    if not all(np.isfinite(each).all() for each in shown):
+        raise ValueError("its numbers are not those of a fit in the units of the user")
 
 
 def _check_values(problem: Problem, solution: Solution, affinity: Affinity | None) -> None:

@@ -199,7 +199,8 @@ def in_reach(what: str, values: Any, dtype: Any, units: Units) -> Any:
     data = inside.data if issparse(inside) else inside
     largest = float(max(data.max(initial=0), -data.min(initial=0)))
     exponent = int(np.frexp(largest)[1])
-    if exponent > REACH[np.dtype(dtype)] or exponent + units.exponent > MOST_EXPONENT[np.dtype(dtype)]:
+    most = min(REACH[np.dtype(dtype)], MOST_EXPONENT[np.dtype(dtype)] - units.exponent)
+    if exponent > most or not np.isfinite(largest):
         top = float(abs(values).max())
         than = f", with a model whose points are around {units.around:.0e}" if units.exponent else ""
         raise ValueError(
