@@ -19,8 +19,8 @@ from .values import rows as random_rows
 
 LARGEST = 60
 """Rows: these functions compare many partitions."""
-NAN_ALLOWED = ("separation", "agreement")
-"""Fields of a selection that are not known on a given graph."""
+NAN_ALLOWED = ("separation", "agreement", "mixture")
+"""Fields of a selection that are not known on a given graph, or where the points do not look like Gaussians."""
 
 
 @dataclass(frozen=True)

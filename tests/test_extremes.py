@@ -143,6 +143,10 @@ REFUSED = {
         "distances in 'neighbors' are too far",
     ),
     "far modes": (lambda: LaplacianKModes(1, init=[[1e200, 0]]).fit(blobs()), "modes in 'init' are too far"),
+    "new points without distances": (
+        lambda: LaplacianKModes(2).fit(blobs() * 1e200).predict([[1.7e308, 0]]),
+        "new points are too far",
+    ),
     "far new points": (
         lambda: LaplacianKModes(2).fit(blobs(dtype=np.float32)).predict([[1e25, 0]]),
         "new points are too far",
@@ -199,6 +203,27 @@ def test_rounding_of_modes_does_not_raise_the_objective():
         warnings.simplefilter("ignore")
         model = LaplacianKModes(8, bandwidth=1.7656302126900478e-38, random_state=779).fit(X)
     assert (np.diff(model.history_["objective"]) <= 1e-7).all()
+
+
+@pytest.mark.filterwarnings("ignore::lapmodes.DegenerateWarning", "ignore::lapmodes.InputWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_smoothness_without_anything_to_smooth():
+    """A target of zero, and steps without end, were divided by: a RuntimeWarning."""
+    for X, lam in ((np.zeros((7, 1)), 2.3034144931502184e136), (np.full((4, 1), 42.0), 3.14e26)):
+        model = LaplacianKMeans(4, lam=lam, random_state=0).fit(X)
+        assert np.isfinite(model.objective_) and np.isfinite(model.gap_)
+    W = csr_array(np.full((60, 60), 1e-110))
+    assert finite(LaplacianKModes(5, lam=1e-217, random_state=0).fit(blobs(), graph=W))
+
+
+def test_tiny_weights_of_neighbours_do_not_vanish_under_a_root():
+    """New points of a normalised Laplacian had rows that were off the simplex by 1."""
+    X = np.array([[-1705.0], [-773.0], [-1525.0]])
+    options = {"affinity": lambda distances: np.exp(-distances), "laplacian": "normalized", "n_neighbors": 2}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = LaplacianKModes(1, random_state=0, **options).fit(X)
+        assert np.array_equal(model.predict_proba([[-2406.0], [0.0], [342.0]]), np.ones((3, 1)))
 
 
 def test_equal_samples_have_one_cluster_at_once():

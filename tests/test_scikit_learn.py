@@ -209,7 +209,7 @@ def arguments(X):
     W = kneighbors_graph(X, 6)
     distances, indices = NearestNeighbors(n_neighbors=21).fit(X).kneighbors(X)
     labels = np.full(len(X), -1)
-    labels[[0, 70]] = 2, 0
+    labels[[0, 1]] = 2, 0
     return {
         "graph": W.maximum(W.T),
         "neighbors": (indices, distances + 0.1 * (distances > 0)),

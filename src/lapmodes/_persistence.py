@@ -19,9 +19,9 @@ from sklearn.utils.validation import check_is_fitted
 from ._archives import check_archive, check_arrays
 from ._fit import Fitted
 from ._predict import Trained
-from ._records import HISTORY, REACH, Array, Points, Problem, Solution, Status, Units
+from ._records import HISTORY, MOST_EXPONENT, REACH, Array, Points, Problem, Solution, Status, Units
 from ._row_map import RowMap
-from ._settings import CONSTRAINTS, MOST_EXPONENT, check_parameters, effective_threads, is_number
+from ._settings import CONSTRAINTS, check_parameters, effective_threads, is_number
 from ._validation import check_lam
 from .graph.affinity import Affinity
 from .graph.anchors import Anchors
@@ -207,7 +207,13 @@ def _restore(model: Any, header: dict[str, Any], data: dict[str, Array]) -> None
     model.notes_ = {str(name): str(text) for name, text in header["notes"].items()}
     if names := header.get("cluster_names"):
         model.cluster_names_ = tuple(map(str, names))
-    model._store(Trained(fitted, rows, int(header["n_neighbors"]), header["metric"], header["laplacian"]))
+    with np.errstate(over="ignore"):
+        model._store(Trained(fitted, rows, int(header["n_neighbors"]), header["metric"], header["laplacian"]))
+    shown = [model.cluster_centers_, model.objective_, model.gap_, model.lam_]
+    shown += [model.history_[name] for name in HISTORY.names or ()]
+    shown += [] if problem.in_kmeans_limit else [model.bandwidth_]
+    if not all(np.isfinite(each).all() for each in shown):
+        raise ValueError("its numbers are not those of a fit in the units of the user")
 
 
 def _check_values(problem: Problem, solution: Solution, affinity: Affinity | None) -> None:
@@ -298,16 +304,8 @@ def atomic_write(file: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 STORED = (
-    *(
-        "assignments_",
-        "labels_",
-        "probabilities_",
-        "cluster_centers_",
-        "n_clusters_",
-        "exemplars_",
-        "objective_",
-        "gap_",
-    ),
+    *("assignments_", "labels_", "probabilities_", "cluster_centers_", "n_clusters_", "_exemplars", "objective_"),
+    "gap_",
     *("status_", "n_iter_", "history_", "lam_", "bandwidth_", "prior_", "graph_", "n_components_", "neighbor_recall_"),
     *("graph_given_", "_n_features_out", "_trained"),
 )

@@ -27,6 +27,8 @@ ORDINARY = {np.dtype(np.float32): 30, np.dtype(np.float64): 100}
 """Numbers between 2 to minus this and 2 to this are worked on as they are."""
 REACH = {np.dtype(np.float32): 55, np.dtype(np.float64): 500}
 """The squares of numbers up to 2 to this can be summed, and those of numbers down to 2 to minus this are not lost."""
+MOST_EXPONENT = {np.dtype(np.float32): 120, np.dtype(np.float64): 1000}
+"""Of two, in the largest number of the user: then distances can be said in the units of the user."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from . import _native
-from ._records import Units
+from ._records import MOST_EXPONENT, Units
 from ._validation import parameter_error
 from .graph.affinity import KINDS
 from .solve.alternate import Stopping
@@ -29,8 +29,6 @@ FEW_NEIGHBORS = 11
 """That fewer than these are all other samples is no surprise."""
 SPREAD_ROWS = 10_000
 """Rows on which the spread of columns is looked at."""
-MOST_EXPONENT = {np.dtype(np.float32): 120, np.dtype(np.float64): 1000}
-"""Of two, in the largest number of X: then distances can be said in the units of the user."""
 MOST_SQUARED = 450
 """Exponent of two up to which squares of points, and sums of them, are numbers in the units of the user too."""
 DECIDES = (0.999, 0.9)

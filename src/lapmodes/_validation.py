@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from ._archives import available_memory
-from ._records import ORDINARY, REACH, Array, Neighbors, Units
+from ._records import MOST_EXPONENT, ORDINARY, REACH, Array, Neighbors, Units
 
 MANY_ENTRIES = 2**24
 """Assignments up to which nobody asks how much memory there is."""
@@ -219,7 +219,9 @@ def in_reach(what: str, values: Any, dtype: Any, units: Units) -> Any:
         inside = units.inside(values) if units.exponent else values
     data = inside.data if issparse(inside) else inside
     largest = float(max(data.max(initial=0), -data.min(initial=0)))
-    if largest > 2.0 ** REACH[np.dtype(dtype)]:
+    exponent = int(np.frexp(largest)[1])
+    most = min(REACH[np.dtype(dtype)], MOST_EXPONENT[np.dtype(dtype)] - units.exponent)
+    if exponent > most or not np.isfinite(largest):
         top = float(abs(values).max())
         than = f", with a model whose points are around {units.around:.0e}" if units.exponent else ""
         raise ValueError(

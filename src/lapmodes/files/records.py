@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -111,9 +111,8 @@ def read_sheet(path: Path, reading: Reading) -> Table:
     try:
         with zipfile.ZipFile(path) as parts:
             check_fits(sum(part.file_size for part in parts.infolist()), path)
-        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
-        sheets = {sheet.title: _filled_rows(sheet) for sheet in book.worksheets}
-        book.close()
+        with closing(openpyxl.load_workbook(path, read_only=True, data_only=True)) as book:
+            sheets = {sheet.title: _filled_rows(sheet) for sheet in book.worksheets}
     except Exception as error:  # openpyxl lets through whatever a broken file makes its parsers raise
         raise FileError(f"{str(path)!r} is not a whole .xlsx file: {first_line(error)}. Save it again.") from error
     used = [title for title, rows in sheets.items() if rows]

@@ -68,7 +68,8 @@ class Mapper {
         if (m_.degrees) {
             for (std::int64_t e = begin; e < end; ++e) {
                 const double d = static_cast<double>(m_.degrees[m_.cross.indices[e]]);
-                m_.scaled_weights[e] = static_cast<T>(weight(e) / std::sqrt(total * (d > 0 ? d : 1)));
+                // The product of both under one root would vanish where weights are tiny.
+                m_.scaled_weights[e] = static_cast<T>(weight(e) / (std::sqrt(total) * std::sqrt(d > 0 ? d : 1)));
             }
         } else {
             for (std::int64_t e = begin; e < end; ++e) m_.scaled_weights[e] = static_cast<T>(weight(e) / total);

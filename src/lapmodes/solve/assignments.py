@@ -302,7 +302,7 @@ def row_steps(graph: Graph, lam: float, largest: float) -> Array:
     `largest` is the largest absolute entry of the linear term.
     """
     linked = graph.diagonal > 0
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", divide="ignore"):
         steps = 1 / (4 * lam * graph.diagonal[linked].astype(np.float64))
     least = float(np.finfo(np.float32).tiny)
     to_a_corner = 1e4 / max(largest, least)

@@ -138,8 +138,9 @@ def remaining_sweeps(gaps: list[tuple[int, float]], target: float) -> float:
     """Sweeps still needed if the gap goes on to fall as it did lately."""
     (then, before), (sweeps, gap) = gaps[len(gaps) // 2], gaps[-1]
     least = np.finfo(np.float64).tiny  # where all kernel values vanish, so does the target
-    fall = np.log(max(before, least) / max(gap, least)) / max(sweeps - then, 1)
-    return float(np.log(max(gap, least) / max(target, least)) / max(fall, 1e-9))
+    with np.errstate(over="ignore"):
+        fall = np.log(max(before, least) / max(gap, least)) / max(sweeps - then, 1)
+        return float(np.log(max(gap, least) / max(target, least)) / max(fall, 1e-9))
 
 
 class _Face:
