@@ -7,8 +7,8 @@ import warnings
 import dask.array as da
 import numpy as np
 import pytest
-from conftest import groups
 from distributed import Client
+from parted import groups
 from sklearn.base import clone
 
 import lapmodes

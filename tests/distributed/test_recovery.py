@@ -12,7 +12,7 @@ import dask.array as da
 import numpy as np
 import psutil
 import pytest
-from conftest import groups
+from parted import groups
 
 from lapmodes.distributed import LaplacianKModes
 from lapmodes.distributed.cluster import ClusterError
