@@ -5,43 +5,13 @@ import os
 import signal
 import warnings
 
-import numpy as np
 import pytest
 
 distributed = pytest.importorskip("distributed")
 
-from lapmodes.distributed.cluster import Tasks, local_cluster  # noqa: E402
+from parted import TasksHere, groups  # noqa: E402
 
-
-class TasksHere(Tasks):
-    """Runs every task at once in this process: what is computed does not depend on who computes it."""
-
-    def run(self, graph, wanted):
-        done = {}
-
-        def value(key):
-            if key not in done:
-                node = graph[key]
-                is_node = hasattr(node, "dependencies")
-                done[key] = node({each: value(each) for each in node.dependencies}) if is_node else resolved(node)
-            return done[key]
-
-        def resolved(argument):
-            if isinstance(argument, list):
-                return [resolved(each) for each in argument]
-            if isinstance(argument, tuple) and argument and callable(argument[0]):
-                return argument[0](*map(resolved, argument[1:]))
-            is_key = isinstance(argument, tuple) and argument and isinstance(argument[0], str)
-            return value(argument) if is_key and argument in graph else argument
-
-        return {key: value(key) for key in wanted}
-
-    def gather(self, futures):
-        return list(futures)
-
-    def watch(self, futures, step=lambda n: None):
-        for _ in futures:
-            step(1)
+from lapmodes.distributed.cluster import local_cluster  # noqa: E402
 
 
 @pytest.fixture
@@ -136,13 +106,6 @@ def own_cluster():
     yield make
     for cluster in made:
         cluster.close()
-
-
-def groups(n=3000, K=4, D=8, spread=1.5, seed=0, dtype=np.float32):
-    """Overlapping groups of points, and which is which."""
-    rng = np.random.default_rng(seed)
-    y = rng.integers(0, K, n)
-    return (rng.normal(scale=spread, size=(K, D))[y] + rng.standard_normal((n, D))).astype(dtype), y
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,8 @@ import warnings
 import dask.array as da
 import numpy as np
 import pytest
-from conftest import groups
+from distributed import Client
+from parted import groups
 from sklearn.base import clone
 
 import lapmodes
@@ -130,12 +131,13 @@ def test_one_part_has_the_bits_of_one_machine(here, points, whole):
 
 
 @pytest.mark.parametrize("n_workers", [1, 3])
-def test_same_parts_give_the_same_bits_on_any_number_of_workers(own_cluster, parted, points, n_workers):
-    client = own_cluster(n_workers=n_workers).client
-    other = LaplacianKModes(4, parts=4, random_state=0, client=client).fit(da.from_array(points, chunks=(1000, 8)))
-    assert other.objective_ == parted.objective_ and other.gap_ == parted.gap_
-    assert np.array_equal(client.compute(other.assignments_, sync=True), parted.assignments_.compute())
-    assert np.array_equal(other.cluster_centers_, parted.cluster_centers_)
+def test_same_parts_give_the_same_bits_on_any_number_of_workers(parted, points, n_workers):
+    place = {"processes": False, "dashboard_address": "127.0.0.1:0", "set_as_default": False}
+    with Client(n_workers=n_workers, threads_per_worker=2, **place) as client:
+        other = LaplacianKModes(4, parts=4, random_state=0, client=client).fit(da.from_array(points, chunks=(1000, 8)))
+        assert other.objective_ == parted.objective_ and other.gap_ == parted.gap_
+        assert np.array_equal(client.compute(other.assignments_, sync=True), parted.assignments_.compute())
+        assert np.array_equal(other.cluster_centers_, parted.cluster_centers_)
 
 
 def test_only_changed_halo_rows_are_sent(parted):

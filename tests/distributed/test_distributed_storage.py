@@ -7,7 +7,7 @@ import json
 import dask.array as da
 import numpy as np
 import pytest
-from conftest import groups
+from parted import groups
 
 import lapmodes
 from lapmodes.distributed import LaplacianKModes, load, storage

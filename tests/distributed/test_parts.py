@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from conftest import groups
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from parted import groups
 from scipy.sparse import csr_array
 
 from lapmodes._rows import Message

@@ -12,7 +12,7 @@ import dask.array as da
 import numpy as np
 import psutil
 import pytest
-from conftest import groups
+from parted import groups
 
 from lapmodes.distributed import LaplacianKModes
 from lapmodes.distributed.cluster import ClusterError
@@ -52,7 +52,7 @@ def test_workers_that_die_again_and_again_are_one_clear_error(own_cluster):
         os._exit(1)  # as the system ends a process that takes too much memory
 
     with dask.config.set({"distributed.scheduler.allowed-failures": 1}):
-        cluster = own_cluster()
+        cluster = own_cluster(n_workers=1)
     with pytest.raises(ClusterError, match=r"Workers died 2 times at the step '.*'.*Use more 'parts'"):
         LaplacianKModes(2, parts=2, affinity=deadly, init="k-means", client=cluster.client).fit(groups(200)[0])
 
@@ -69,8 +69,11 @@ def test_a_client_that_is_closed(own_cluster, points):
             other.close()
 
     other = cluster.cluster.get_client()
+    processes = [psutil.Process(pid) for pid in other.run(os.getpid).values()]
     with pytest.raises(ClusterError, match="connection to the Dask cluster was lost"):
         LaplacianKModes(4, parts=2, client=other, verbose=closing).fit(points)
+    cluster.close()
+    assert psutil.wait_procs(processes, timeout=60)[1] == []  # no process is left behind
 
 
 def test_other_versions_on_workers_are_refused(client, points, monkeypatch):
@@ -79,15 +82,10 @@ def test_other_versions_on_workers_are_refused(client, points, monkeypatch):
         LaplacianKModes(4, client=client).fit(points)
 
 
-def test_everything_listens_on_loopback_and_ends(own_cluster):
-    cluster = own_cluster()
-    processes = [psutil.Process(pid) for pid in cluster.pids.values()]
-    for process in (psutil.Process(), *processes):
-        listening = [each.laddr.ip for each in process.net_connections() if each.status == "LISTEN"]
-        assert set(listening) <= {"127.0.0.1", "::1"}
-    cluster.close()
-    gone, alive = psutil.wait_procs(processes, timeout=30)
-    assert len(gone) == 2 and alive == []
+def test_everything_listens_on_loopback(shared):
+    for pid in (os.getpid(), *shared.pids.values()):
+        listening = [each.laddr.ip for each in psutil.Process(pid).net_connections() if each.status == "LISTEN"]
+        assert listening and set(listening) <= {"127.0.0.1", "::1"}
 
 
 PROGRAM = """
