@@ -27,7 +27,7 @@ build() { # build KIND FLAGS [OPTION]: a copy of the package with the core built
 
 address() {
     CXX=g++ build address "-fsanitize=address,undefined -fno-sanitize-recover=undefined"
-    # CPython keeps what it allocates at import until it ends; leaks of the core would be seen by its memory tests.
+    # CPython keeps what it allocates at import until it ends: leaks are not looked for.
     LD_PRELOAD="$(g++ -print-file-name=libasan.so) $(g++ -print-file-name=libubsan.so)"
     export LD_PRELOAD ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1
     export PYTHONPATH=$PWD/$WORK/address/package:$PWD OMP_NUM_THREADS=2
@@ -37,12 +37,22 @@ address() {
 }
 
 thread() {
-    CXX=clang++ build thread "-fsanitize=thread" -DLAPMODES_AVX512=OFF # threads do not depend on it, and it takes long
-    LD_PRELOAD="$(clang++ -print-file-name=libclang_rt.tsan-x86_64.so)"
-    export LD_PRELOAD OMP_NUM_THREADS=8 PYTHONPATH=$PWD/$WORK/thread/package:$PWD
-    export TSAN_OPTIONS="suppressions=$PWD/.ci/tsan.supp:exitcode=66:ignore_noninstrumented_modules=1"
-    "$PYTHON" -m pytest tests/native tests/solve tests/graph -q -p no:cacheprovider
-    unset LD_PRELOAD PYTHONPATH TSAN_OPTIONS
+    # Threads do not depend on AVX-512, and it takes long.
+    CXX=clang++ build thread "-fsanitize=thread" -DLAPMODES_AVX512=OFF
+    # The sanitizer must be in the program itself: one that does nothing but run Python.
+    config() { "$PYTHON" -c "import sysconfig; print(sysconfig.get_config_var('$1') or sysconfig.get_path('$1'))"; }
+    printf '#include <Python.h>\nint main(int argc, char** argv) { return Py_BytesMain(argc, argv); }\n' > "$WORK/python.c"
+    clang -fsanitize=thread -rdynamic -I"$(config include)" "$WORK/python.c" -o "$WORK/python" -L"$(config LIBDIR)" \
+        -L"$(config LIBPL)" -lpython"$(config LDVERSION)" -Wl,-rpath,"$(config LIBDIR)" -ldl -lm -lpthread -lutil
+    PYTHONHOME=$("$PYTHON" -c "import sys; print(sys.base_prefix)")
+    PYTHONPATH=$PWD/$WORK/thread/package:$PWD:$(config purelib)
+    # Archer tells the sanitizer how OpenMP synchronises; without it every loop looks like a race.
+    OMP_TOOL_LIBRARIES=$(dirname "$(ldd "$WORK"/thread/package/lapmodes/_native*.so | awk '/libomp/ {print $3}')")/libarcher.so
+    [ -e "$OMP_TOOL_LIBRARIES" ] || { echo "There is no libarcher.so beside LLVM's OpenMP."; exit 1; }
+    export OMP_TOOL_LIBRARIES PYTHONHOME PYTHONPATH OMP_NUM_THREADS=8
+    export TSAN_OPTIONS="suppressions=$PWD/.ci/tsan.supp exitcode=66 ignore_noninstrumented_modules=1"
+    "$WORK/python" -m pytest tests/native tests/solve tests/graph -q -s -p no:cacheprovider
+    unset OMP_TOOL_LIBRARIES PYTHONHOME PYTHONPATH TSAN_OPTIONS
 }
 
 for kind in "${@:-address thread}"; do

@@ -89,7 +89,8 @@ def data(d: int, n: int) -> np.ndarray:
     rng = np.random.default_rng(0)
     few = min(d, 8)
     X = rng.normal(size=(n, few)) + 4 * rng.normal(size=(5, few))[rng.integers(0, 5, size=n)]
-    return X @ rng.normal(size=(few, d)) + 0.05 * rng.normal(size=(n, d))
+    turned = np.einsum("nf,fd->nd", X, rng.normal(size=(few, d)))  # a product by BLAS would depend on its threads
+    return turned + 0.05 * rng.normal(size=(n, d))
 
 
 def sparse_rows(d: int, n: int) -> csr_array:

@@ -290,6 +290,7 @@ def main() -> int:
     parser.add_argument("--faults", nargs="*", choices=FAULTS, default=list(FAULTS))
     parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(3)))
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # disks that are mounted are given back
     print(f"Seed {options.seed}", flush=True)
     wrong = 0
     for command in options.commands:

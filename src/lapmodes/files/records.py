@@ -170,11 +170,12 @@ def _filled_rows(sheet: Any) -> list[Sequence[Any]]:
     """The rows with a value in them; what the sheet says about its size is not believed."""
     sheet.reset_dimensions()
     filled: list[Sequence[Any]] = []
-    for number, row in enumerate(sheet.iter_rows(values_only=True), 1):
-        if number > SHEET_ROWS:
-            raise ValueError(f"it has more than {SHEET_ROWS:,} rows")
-        if any(value is not None for value in row):
-            filled.append(row)
+    with closing(sheet.iter_rows(values_only=True)) as rows:
+        for number, row in enumerate(rows, 1):
+            if number > SHEET_ROWS:
+                raise ValueError(f"it has more than {SHEET_ROWS:,} rows")
+            if any(value is not None for value in row):
+                filled.append(row)
     return filled
 
 
